@@ -94,14 +94,21 @@ def build_set_on_cluster(request: SetRequest, output: str | Path) -> dict[str, A
         splits = builder._split_generators(SimpleNamespace(is_streaming=False))
         parts = {split.name: _parts(builder, split) for split in splits}
         wanted = {part.file for each in parts.values() for part in each}
-        _validate_folder(folder, wanted)
+        if other := [name for name in folder.list_names() if name.endswith(".parquet") and name not in wanted]:
+            raise ValueError(
+                f"{folder}: expected no files of other sets, got {', '.join(other[:3])}; use another folder"
+            )
         with connect_to_cluster() as ray:
             part_counts = [
                 each
                 for split in splits
                 for each in _build_parts(ray, request, builder, split, parts[split.name], folder)
             ]
-        _validate_shared_folder(folder, wanted)
+        if missing := sorted(wanted.difference(folder.list_names())):
+            raise ValueError(
+                f"--output: expected a folder that all nodes can access, got {folder}, which does not contain the file "
+                f"{missing[0]} written by another node; use a shared folder or a URL such as s3://…"
+            )
         for number, counts in enumerate(part_counts):
             for kind in _COUNT_KINDS:
                 build_stats.save_range_counts(Path(builder._output_dir), f"{kind}-part", number, counts[kind])
@@ -120,38 +127,20 @@ def build_set_on_cluster(request: SetRequest, output: str | Path) -> dict[str, A
 
 def _build_parts(
     ray: Any, request: SetRequest, builder: Any, split: Any, parts: Sequence[SplitFile], folder: StorageFolder
-) -> list[Mapping[str, Mapping[str, int]]]:
+) -> list[dict[str, dict[str, int]]]:
     """Build the parts of a split. Returns the counts of each part, in order."""
     config = builder.config
     pinned = {"revision": config.revision} if config.revision else {}  # a branch may move during the build
     builder_spec = json.dumps((request.name, request.config, {**request.options, **pinned}), default=str)
     # Without the sources, which each process opens itself, because the files are local.
-    shared = ray.put((builder_spec, split.gen_kwargs["plan"], folder, os.getcwd()))
-    items = [{"number": number, "part": json.dumps(part)} for number, part in enumerate(parts)]
-    tasks = ray.data.from_items(items, override_num_blocks=len(items)).map(
-        _build_part, fn_args=(_SharedArguments(shared),)
-    )
-    counts = dict(unpickle_outcome(row["outcome"]) for row in tasks.iter_rows())
-    return [counts[number] for number in range(len(parts))]
+    plan, task = ray.put(split.gen_kwargs["plan"]), ray.remote(_build_part)
+    outcomes = [task.remote(builder_spec, plan, folder, part, os.getcwd()) for part in parts]
+    return [unpickle_outcome(ray.get(each)) for each in outcomes]
 
 
-class _SharedArguments(NamedTuple):
-    """Reference to the arguments of all tasks, wrapped so that Ray does not resolve it for each task."""
-
-    reference: Any
-
-
-def _build_part(row: Mapping[str, Any], shared: _SharedArguments) -> dict[str, bytes]:
-    """Build a part in a task, unless it exists. Returns the index of the part and its counts as an outcome."""
-    import ray
-
-    number, part = int(row["number"]), SplitFile(*json.loads(row["part"]))
-    builder_spec, plan, folder, driver_folder = ray.get(shared.reference)
-    return {
-        "outcome": run_and_pickle_outcome(
-            lambda: (number, _write_part(builder_spec, plan, folder, part)), driver_folder
-        )
-    }
+def _build_part(builder_spec: str, plan: Any, folder: StorageFolder, part: SplitFile, driver_folder: str) -> bytes:
+    """Build a part in a task, unless it exists. Returns its counts as an outcome."""
+    return run_and_pickle_outcome(lambda: _write_part(builder_spec, plan, folder, part), driver_folder)
 
 
 def _write_part(builder_spec: str, plan: Any, folder: StorageFolder, part: SplitFile) -> dict[str, dict[str, int]]:
@@ -204,21 +193,6 @@ def _parts(builder: Any, split: Any) -> list[SplitFile]:
         SplitFile(f"{split.name}-{number:05}-of-{len(groups):05}.parquet", sha256(key.encode()).hexdigest(), group)
         for number, (key, group) in enumerate(zip(keys, groups, strict=True))
     ]
-
-
-def _validate_folder(folder: StorageFolder, wanted: set[str]) -> None:
-    """Validate that a folder has no other Parquet files, which loaders would include in the set."""
-    if other := [name for name in folder.list_names() if name.endswith(".parquet") and name not in wanted]:
-        raise ValueError(f"{folder}: expected no files of other sets, got {', '.join(other[:3])}; use another folder")
-
-
-def _validate_shared_folder(folder: StorageFolder, wanted: set[str]) -> None:
-    """Validate that all nodes have written to the same folder."""
-    if missing := sorted(wanted.difference(folder.list_names())):
-        raise ValueError(
-            f"--output: expected a folder that all nodes can access, got {folder}, which does not contain the file "
-            f"{missing[0]} written by another node; use a shared folder or a URL such as s3://…"
-        )
 
 
 def _validate_unique_ids(
