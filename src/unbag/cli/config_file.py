@@ -135,21 +135,16 @@ def _to_texts(path: Path, record: Mapping[str, Any], keys: Mapping[str, Any]) ->
     values: dict[str, Any] = {}
     for key, value in record.items():
         param = keys[key]
-        is_list = getattr(param, "multiple", False) or param.nargs == -1
-        if value in (None, [], {}):
-            empty = "none" if value is None else value
+        is_list, is_switch = getattr(param, "multiple", False) or param.nargs == -1, getattr(param, "is_flag", False)
+        is_single = isinstance(value, bool) if is_switch else not isinstance(value, list | Mapping)
+        if value in (None, [], {}) or not (is_list or is_single):
+            expected = "values" if is_list else "true or false" if is_switch else "one value"
             raise typer.BadParameter(
-                f"{path}: expected a value for {key}, got {empty}; omit the key to use the default"
+                f"{path}: expected {expected} for {key}, got {'none' if value is None else repr(value)}; correct "
+                "it, or omit the key to use the default"
             )
-        if isinstance(value, Mapping) and is_list:  # set-option: {q: 10}
+        if isinstance(value, Mapping):  # set-option: {q: 10}
             value = [f"{name}={_joined(each)}" for name, each in value.items()]
-        if isinstance(value, Mapping) or (isinstance(value, list) and not is_list):
-            raise typer.BadParameter(
-                f"{path}: expected one value for {key}, got {value!r}; use a list only for repeatable options"
-            )
-        is_switch = getattr(param, "is_flag", False)
-        if is_switch and not isinstance(value, bool):
-            raise typer.BadParameter(f"{path}: {key}: expected true or false, got {value!r}; use a boolean")
         # Values are passed as text and parsed like the command line. Otherwise `true` and 1.5 would pass as integers.
         if is_list:
             values[param.name] = [_joined(each) for each in (value if isinstance(value, list) else [value])]

@@ -11,7 +11,7 @@ import numpy as np
 
 from unbag import challenge_sets
 from unbag.data.predictions import NONE
-from unbag.evaluation.samples import RowLabels, read_row_labels
+from unbag.evaluation.samples import read_row_labels
 from unbag.evaluation.systems import ComparedSystem, LocatedResult, load_single_system
 from unbag.scoring.bootstrap import Estimate, estimate_proportion, to_json
 
@@ -55,19 +55,35 @@ def compare_predicted_labels(run: Path, earlier_run: Path) -> tuple[list[LabelCh
         if len(ours[rows]) > 1 or len(theirs[rows]) > 1:
             notes.append(f"{title}: labels not compared, because one run has several training seeds")
             continue
-        labels = [read_row_labels(each.file.parent, each.number, each.result) for each in (one, other)]
-        if labels[0] is None or labels[1] is None:
+        labels, others = (read_row_labels(each.file.parent, each.number, each.result) for each in (one, other))
+        if labels is None or others is None:
             notes.append(f"{title}: labels not compared, because one run contains no labels; evaluate again")
             continue
-        names = [",".join(each.names[:-1]) for each in labels if each is not None]
-        if set(labels[0].names) != set(labels[1].names):
+        if set(labels.names) != set(others.names):
+            names = " and ".join(",".join(each.names[:-1]) for each in (labels, others))
             notes.append(
-                f"{title}: labels not compared, because the models have different labels ({names[0]} and {names[1]}); "
-                "evaluate both with the same threshold and label map"
+                f"{title}: labels not compared, because the models have different labels ({names}); evaluate both with "
+                "the same threshold and label map"
             )
             continue
-        counts = _count_changes(labels[0], labels[1], is_open=bool(one.result.unanswered or other.result.unanswered))
-        compared.append(LabelChangeRate(one.result.set, one.result.corpus, earlier.name, *counts))
+        changed = labels.find_differences(others)
+        # Rows without an answer are answers that a judge did not give. Other models abstain by rule, and abstain on the
+        # same rows again.
+        is_open = bool(one.result.unanswered or other.result.unanswered)
+        unanswered = is_open & (labels.label == labels.names.index(NONE)) & ~changed
+        everything, source = np.ones(len(changed), dtype=np.bool_), labels.source.astype(np.int64)
+        compared.append(
+            LabelChangeRate(
+                set=one.result.set,
+                data=one.result.corpus,
+                against=earlier.name,
+                changed=int((changed | unanswered).sum()),
+                estimate=estimate_proportion(changed | unanswered, everything, source),
+                sources=len(np.unique(source)),
+                unanswered=int(unanswered.sum()),
+                known=estimate_proportion(changed, everything, source),
+            )
+        )
     return compared, notes
 
 
@@ -77,18 +93,3 @@ def _group_by_rows(system: ComparedSystem) -> dict[tuple[str, str], list[Located
     for run in system.runs:
         by_rows.setdefault((run.result.set, run.result.data["sha256"]), []).append(run)
     return by_rows
-
-
-def _count_changes(
-    ours: RowLabels, theirs: RowLabels, *, is_open: bool
-) -> tuple[int, Estimate, int, int, Estimate | None]:
-    """Count the labels that changed on the same n rows. Returns the fields of `LabelChangeRate` from `changed` on.
-
-    With `is_open`, rows without an answer are answers that a judge did not give. Other models abstain by rule, and
-    abstain on the same rows again.
-    """
-    changed = ours.find_differences(theirs)
-    unanswered = is_open & (ours.label == ours.names.index(NONE)) & ~changed
-    everything, source = np.ones(len(changed), dtype=np.bool_), ours.source.astype(np.int64)
-    known, share = (estimate_proportion(rows, everything, source) for rows in (changed, changed | unanswered))
-    return int((changed | unanswered).sum()), share, len(np.unique(source)), int(unanswered.sum()), known
