@@ -38,7 +38,14 @@ def connect_to_cluster() -> Iterator[Any]:
 
     connected = ray.is_initialized()
     if not connected:
-        _connect(ray)
+        try:
+            with restore_sigterm_handler():
+                ray.init(include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
+        except Exception as error:  # Ray raises a plain Exception if starting takes over half a minute
+            raise ValueError(
+                f"--engine ray: expected a reachable Ray cluster, got an error ({extract_first_line(error)}); "
+                "check RAY_ADDRESS"
+            ) from error
     try:
         ray.data.DataContext.get_current().enable_progress_bars = False  # unbag shows its own progress bars
         for name in ("ray", "ray.data"):
@@ -63,17 +70,6 @@ def translate_ray_errors() -> Iterator[None]:
         raise ValueError(
             f"--engine ray: Ray stopped with {type(error).__name__} ({reason}); rerun the command to resume from "
             "stored results"
-        ) from error
-
-
-def _connect(ray: Any) -> None:
-    try:
-        with restore_sigterm_handler():
-            ray.init(include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
-    except Exception as error:  # Ray raises a plain Exception if starting takes over half a minute
-        raise ValueError(
-            f"--engine ray: expected a reachable Ray cluster, got an error ({extract_first_line(error)}); "
-            "check RAY_ADDRESS"
         ) from error
 
 

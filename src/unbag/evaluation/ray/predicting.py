@@ -2,7 +2,7 @@
 
 import os
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
@@ -45,19 +45,24 @@ class RemotePredictor:
 
     def __init__(self, ray: Any, model: str, options: Mapping[str, Any], num_gpus: float) -> None:
         self.ray, self.model, self.options, self.num_gpus = ray, model, options, num_gpus
-        vars(self).update(self._run_remotely(_read_attributes))
+        vars(self).update(
+            self._run_remotely(lambda each: {name: getattr(each, name) for name in _ATTRIBUTES if hasattr(each, name)})
+        )
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
         """Predict n pairs in a remote task, shape (n, labels). Each call loads the model again."""
-        probabilities: NDArray[np.float32] = self._run_remotely(_predict, list(premises), list(hypotheses))
+        probabilities: NDArray[np.float32] = self._run_remotely(lambda model: model.predict(premises, hypotheses))
         return probabilities
 
-    def _run_remotely(self, work: Any, *arguments: Any) -> Any:
-        task = self.ray.remote(num_cpus=1, num_gpus=self.num_gpus)(_run_with_model)
+    def _run_remotely(self, work: Callable[[Predictor], Any]) -> Any:
+        """Load the model in a remote task, and run a function with it."""
+        name, options, folder = self.model, dict(self.options), os.getcwd()
+
+        def run() -> bytes:
+            return run_and_pickle_outcome(lambda: work(load_predictor(name, **options)[0]), folder)
+
         with translate_ray_errors():
-            return unpickle_outcome(
-                self.ray.get(task.remote(work, os.getcwd(), self.model, dict(self.options), *arguments))
-            )
+            return unpickle_outcome(self.ray.get(self.ray.remote(num_cpus=1, num_gpus=self.num_gpus)(run).remote()))
 
 
 class RayEngine:
@@ -192,16 +197,3 @@ class _ChunkPredictor:
                 f"{socket.gethostname()} ({', '.join(differing)}); use the same packages and devices on all nodes"
             )
         return predictor
-
-
-def _run_with_model(work: Any, folder: str, model: str, options: Mapping[str, Any], *arguments: Any) -> bytes:
-    """Load a model in a remote task, and run a function with it."""
-    return run_and_pickle_outcome(lambda: work(load_predictor(model, **options)[0], *arguments), folder)
-
-
-def _read_attributes(predictor: Predictor) -> dict[str, Any]:
-    return {name: getattr(predictor, name) for name in _ATTRIBUTES if hasattr(predictor, name)}
-
-
-def _predict(predictor: Predictor, premises: list[str], hypotheses: list[str]) -> NDArray[np.float32]:
-    return predictor.predict(premises, hypotheses)
