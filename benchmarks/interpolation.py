@@ -22,8 +22,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from recipe_study import held_out, measure, write
-from recipe_study_table import PLAIN, Measures, differences_table, markdown_table, open_results, read, show, summary
+from recipe_study import (
+    PLAIN,
+    Measures,
+    differences_table,
+    held_out,
+    markdown_table,
+    measure,
+    open_results,
+    read,
+    show,
+    summary,
+    write,
+)
 from recipes import LAMBDA, add_held_out, of_held_out_words
 from unbag.challenge_sets.loading import resolve_config
 from unbag.challenge_sets.request import BuiltSet, SetRequest, build_requested_set

@@ -1,6 +1,5 @@
 """Grammar with a semantics that generates the pairs of the demonstration (`unbag.data.demo`).
 
 `corpus.generate_pairs` samples caption-like NLI pairs. Their labels are computed from the meanings of the sentences.
-`vectors` computes word vectors from the pairs. Run `python -m tools.demo_corpus` in the root of the repository to write
-the files.
+Run `python -m tools.demo_corpus` in the root of the repository to write the pairs and word vectors computed from them.
 """

@@ -29,10 +29,10 @@ from tools.demo_corpus.lexicon import (
     TIMES,
     VAGUE_PLACES,
     VERBS,
+    Taxonomy,
     get_implied_adjectives,
 )
 from tools.demo_corpus.scenes import Caption, Entity, Gear, Scene
-from tools.demo_corpus.taxonomy import Taxonomy
 from unbag.data import labels
 
 
