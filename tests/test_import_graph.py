@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 from collections import defaultdict
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from unbag import scripts
 _FOLDERS = ("dataset_scripts", "metrics", "trainers")
 
 
+@cache
 def _modules():
     """Return all files of the package and its scripts, by module name."""
     package = Path(scripts.__file__).parents[1]
@@ -22,6 +24,7 @@ def _modules():
     return {".".join(name.with_suffix("").parts).removesuffix(".__init__"): path for path, name in files.items()}
 
 
+@cache
 def _imports():
     """Return the modules that each module imports, including imports in functions and for type checking."""
     modules = _modules()

@@ -7,6 +7,7 @@ import pytest
 from tools.portability import ENVIRONMENTS, finish_build, is_supported, main, start_build
 
 
+@pytest.mark.nightly
 def test_sets_and_report_are_identical_with_other_kernels(tmp_path):
     processes = []
     for number, name in enumerate(("no AVX2", "AVX2")):

@@ -52,12 +52,6 @@ def test_changed_file_is_read_again(tmp_path, kind):
     assert found == [3, 4, 5]
 
 
-def test_path_and_string_share_cache_entry(tmp_path):
-    data = _write_pairs(tmp_path / "pairs.csv", 3)
-    folders = {loading.create_builder("plain", data=kind(data), cache_dir=tmp_path).cache_dir for kind in (str, Path)}
-    assert len(folders) == 1
-
-
 def test_all_processes_share_cache_entry(tmp_path):
     data = _write_pairs(tmp_path / "pairs.csv", 3)
     cache = tmp_path / "cache"
@@ -85,14 +79,6 @@ def test_only_file_options_hash_file_contents(tmp_path, monkeypatch, name, optio
         assert len(set(hashes)) == 4
     else:
         assert set(hashes) == {_compute_hash(name)}
-
-
-def test_each_file_of_list_is_hashed(tmp_path):
-    paths = [_write_pairs(tmp_path / f"{i}.csv", 3) for i in range(3)]
-    before = _compute_hash("permuted", minitrees=paths)
-    for path in paths:
-        path.write_text(path.read_text() + "A man.,A dog.,neutral\n")
-        assert before != (before := _compute_hash("permuted", minitrees=paths))
 
 
 def test_corpus_and_hub_names_are_not_hashed_as_files(tmp_path, monkeypatch):

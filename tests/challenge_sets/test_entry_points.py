@@ -1,15 +1,9 @@
 """Tests of sets of installed packages, and of what a set declares."""
 
-from dataclasses import dataclass
-
-import pytest
 from typer.testing import CliRunner
 
-from tests.factories import build_result, write_run
 from unbag import challenge_sets
-from unbag.challenge_sets import results, selection
-from unbag.challenge_sets.base import ChallengeSet
-from unbag.challenge_sets.pairs import SetOptions
+from unbag.challenge_sets import selection
 from unbag.challenge_sets.request import SetRequest
 from unbag.cli import app
 from unbag.integrations.harness.export import export_tasks
@@ -41,44 +35,3 @@ def test_external_set_is_exported_with_its_metric(installed_package, tmp_path, m
     assert written["SCORES_OF"]["capitals"](records) == {"accuracy": 0.5}
     assert written["COLUMNS"] == {"plain": (), "capitals": ()}
     assert "unbag_capitals" in (tmp_path / "tasks" / "unbag.yaml").read_text()
-
-
-def test_read_result_without_version_of_unbag_is_unknown(tmp_path):
-    result = build_result()
-    del result.environment["unbag"]
-    folder = write_run(tmp_path / "run", result)
-    assert results.read_results(folder / results.FILE)[0].unbag_version == "unknown"
-
-
-def test_score_of_another_type_is_reported(tmp_path):
-    result = build_result()
-    result.scores["by_label"] = "much"
-    folder = write_run(tmp_path / "run", result)
-    with pytest.raises(ValueError, match=r"got results\.0, which cannot be shown \(ValueError: "):
-        results.read_results(folder / results.FILE)
-
-
-@dataclass
-class _OptionsWithFile(SetOptions):
-    """The options of the set.
-
-    Attributes:
-        file: a file of words.
-    """
-
-    file: str = ""
-
-
-class _SetWithFile(ChallengeSet):
-    """Set with an option of the name of the authors' file, but without authors' pairs."""
-
-    name = "with_file"
-    Options = _OptionsWithFile
-
-
-def test_option_file_is_recorded_unless_it_is_authors_file():
-    config = _SetWithFile().get_builder_class().BUILDER_CONFIG_CLASS(name="custom", file="words.txt")
-    assert config.get_set_options() == {"file": "words.txt"}
-    official = challenge_sets.get_challenge_set("sicck").get_builder_class().BUILDER_CONFIG_CLASS(name="official")
-    assert "space" in official.get_set_options()
-    assert "file" not in official.get_set_options()

@@ -40,12 +40,6 @@ def test_human_agreement_counts_only_unchanged_pairs(pairs, name, options):
     assert estimate["low"] < estimate["share"] < estimate["high"]
 
 
-def test_human_agreement_without_annotators_is_absent(tmp_path):
-    path = tmp_path / "pairs.csv"
-    path.write_text(f"premise,hypothesis,label\n{PREMISE},{HYPOTHESIS},neutral\n")
-    assert "human" not in build_requested_set(SetRequest("plain", options={"data": path})).data
-
-
 def test_annotator_accuracy_of_changed_pairs_is_none():
     votes = {("1", "p", "h"): ("neutral", ("neutral", "entailment"))}
     rows = datasets.Dataset.from_dict({"source_id": ["1", "1"], "premise": ["h", "p q"], "hypothesis": ["p", "h"]})

@@ -4,9 +4,7 @@ import datasets
 import numpy as np
 import pytest
 
-from tests.factories import render_result
 from unbag import challenge_sets
-from unbag.challenge_sets.perturbations import negation_operations
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.examples import PredictedPairs
 from unbag.data.labels import TWO_WAY
@@ -84,13 +82,6 @@ def test_partial_rows_are_scored_by_their_mirrors():
     scores = score_negation(_build_columns(rows), build_predictions_from_labels([0] * 6), partial=True)
     assert (scores["accuracy"].value, scores["mirror_consistency"].value, scores["n_mirrors"]) == (0.5, 0, 3)
     assert score_negation({name: [] for name in COLUMNS}, build_predictions_from_labels([]), partial=True) == {}
-
-
-def test_table_orders_operations():
-    lines = render_result(_build_result(_predict_without_double)).splitlines()
-    names = [line.split("  ")[0].strip() for line in lines]
-    assert [name for name in names if name in ("all", *negation_operations.OPERATIONS)] == ["all", "sentence", "double"]
-    assert "240 rows, 120 mirrors, of 10,000 rows; excluded 158 unlabelled" in " ".join(" ".join(lines).split())
 
 
 def test_reading_names_operation_with_lowest_accuracy():

@@ -17,7 +17,6 @@ from unbag.data.predictions import SetPredictions, build_predictions_from_labels
 from unbag.scoring.document_consistency import score_recombined
 
 recombined = challenge_sets.get_challenge_set("recombined")
-SCHEMA = recombined.get_builder_class().SCHEMA
 
 COLUMNS = ("source_id", "group", "k", "position", "operation", "label")
 
@@ -75,16 +74,6 @@ def test_text_table_names_most_frequent_reasons():
 def _predict_from_words(row):
     """Predict entailment if the document contains all words of the claim."""
     return 1 if row["operation"] == "removed" else 0
-
-
-def test_two_way_label_order_has_no_effect():
-    rows = _build_rows()
-    two_way = np.eye(2)[[_predict_from_words(row) for row in rows]]
-    for space, probabilities in ((TWO_WAY, two_way), (TWO_WAY[::-1], two_way[:, ::-1])):
-        scores = score_recombined(_build_columns(rows), SetPredictions(probabilities, space, has_probabilities=True))
-        assert scores == score_recombined(
-            _build_columns(rows), build_predictions_from_labels([_predict_from_words(row) for row in rows])
-        )
 
 
 def test_contradiction_model_is_rejected():
@@ -147,13 +136,6 @@ def test_reading_of_tied_operations_names_none(predict):
     assert "most often" not in recombined.summarize_result(_build_result(predict))
 
 
-def test_reading_of_few_claims_names_no_operation():
-    said = recombined.summarize_result(
-        _build_result(lambda row: int(row["operation"] in ("object", "removed")), claims=19)
-    )
-    assert "most often" not in said
-
-
 def _build_predictions(rows, predicted):
     probabilities = np.full((len(rows), 2), 0.2)
     probabilities[np.arange(len(rows)), predicted] = 0.8
@@ -175,14 +157,3 @@ def test_examples_are_mistakes_by_operation_with_marked_words():
         recombined.select_short_examples(PredictedPairs(features, _build_predictions(rows, [0] * len(rows))))
     )
     assert {each.kind for each in candidates} == {"another subject", "another object"}
-
-
-def test_missed_support_examples_come_last():
-    rows = _build_rows(claims=1)
-    shown = list(
-        recombined.select_examples(
-            PredictedPairs(datasets.Dataset.from_list(rows), _build_predictions(rows, [1] * len(rows)))
-        )
-    )
-    assert [each.kind for each in shown] == ["supported, surest wrong"]
-    assert "not_entailment" in {each.answer for each in shown}

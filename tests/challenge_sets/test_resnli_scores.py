@@ -127,15 +127,6 @@ def _build_result(scores, **model):
     return Result("resnli", {}, {"name": "an-organisation/a-model-with-quite-a-long-name"} | model, data, scores, {})
 
 
-def test_unknown_values_are_shown_as_dash():
-    scores = _build_scores(0.8, 0.4) | {"rank_correlation": None}
-    del scores["unseen"]
-    shown = render_result(_build_result(scores))
-    assert "not from train" not in shown
-    [line] = [line for line in shown.splitlines() if "rank correlation" in line]
-    assert line.split()[-1] == "–"
-
-
 def test_insignificant_change_is_inconclusive():
     assert "inconclusive: too few pairs" in resnli.summarize_result(_build_result(_build_scores(0.6, 0.6, low=-0.3)))
 

@@ -190,13 +190,6 @@ def test_python_evaluates_suite_by_default_with_warnings(tmp_path, data_path, mo
     assert "permuted is skipped: none of the pairs" in caplog.text
 
 
-def test_unavailable_set_is_skipped_not_failed():
-    assert EvaluationFailure("soswap_addamod", ImportError("needs spaCy")).is_skipped
-    assert EvaluationFailure("sicck", MissingFileError("could not be downloaded")).is_skipped
-    assert EvaluationFailure("sicck", loading.UnsuitablePairsError("none of the pairs are suitable")).is_skipped
-    assert not EvaluationFailure("sicck", ValueError("another file")).is_skipped
-
-
 def test_named_set_is_required_and_suite_set_optional(capsys):
     missing = EvaluationFailure("sicck", MissingFileError("could not be downloaded"))
     broken = EvaluationFailure("plain", ValueError("line 3: no label"))
@@ -270,6 +263,7 @@ def offline(tmp_path, data_path):
     return tmp_path
 
 
+@pytest.mark.nightly
 def test_command_shows_each_set_and_names_those_with_missing_downloads(offline):
     done = _run("evaluate", "always:predict", "--data", "ours.jsonl", "-o", "q=2", "--output-dir", "out", cwd=offline)
     assert done.returncode == 0, "the suite skips sets whose downloads are missing"
@@ -283,16 +277,6 @@ def test_command_shows_each_set_and_names_those_with_missing_downloads(offline):
     assert "failed: " not in done.stderr
     assert "Traceback" not in done.stderr
     assert (offline / "out" / "table.txt").read_text().count("Verdict") == 1
-
-
-@pytest.mark.nightly
-def test_offline_suite_names_skipped_sets(offline):
-    asked = ("evaluate", "always:predict", "--data", "ours.jsonl", "-o", "q=2", "--offline")
-    done = _run(*asked, "--output-dir", "out", cwd=offline)
-    assert done.returncode == 0, done.stderr
-    assert {"plain", "swapped"} <= {result.set for result in results.read_results(offline / "out" / "results.json")}
-    assert "cs_lambda: skipped: offline and without the corpus snli, split train" in done.stderr
-    assert "failed" not in done.stderr
 
 
 @pytest.mark.nightly

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from tests.factories import render_result
 from unbag import challenge_sets
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.figures import ReportModel, ResultGroup, ScoredModel
@@ -63,32 +62,6 @@ def test_two_label_reading_uses_its_labels():
     )
 
 
-def test_small_category_is_not_named_as_lowest():
-    assert "lowest" not in breaking_nli.summarize_result(_build_result(0.9, 0.9, n=10))
-
-
-def test_table_shows_available_views():
-    empty = Estimate(None, None, None, 0)
-    frequency = [
-        {"least": 0, "most": 0, "accuracy": Estimate(0.25, 0.2, 0.3, 40)},
-        {"least": 1, "most": 4, "accuracy": empty},
-        {"least": 100, "most": None, "accuracy": Estimate(1.0, 1.0, 1.0, 60)},
-    ]
-    similarity = [{"low": 0.9, "high": 1.0, "accuracy": Estimate(0.5, 0.4, 0.6, 80)}]
-    console = Console(width=80, file=io.StringIO())
-    console.print(
-        breaking_nli.build_table(
-            _build_result(0.7, 0.9, by_frequency=frequency, by_similarity=similarity, unanswered=3)
-        )
-    )
-    shown = console.file.getvalue()
-    for words in ("contradiction", "colors", "0.900 [0.850, 0.950]", "0 training pairs", "100+ training pairs"):
-        assert words in shown
-    assert "cosine 0.9 to 1" in shown
-    assert "3 pairs without an answer or with a tie of labels" in shown
-    assert "1-4" not in shown  # a range without examples
-
-
 def test_table_shows_human_accuracy_and_kappa():
     shown = Estimate(0.94, 0.93, 0.95, 200)
     kappa = {"annotators": 3, "overall": Estimate(0.61, 0.6, 0.62, 200), "by_label": [{"label": 0, "kappa": shown}]}
@@ -101,19 +74,6 @@ def test_table_shows_human_accuracy_and_kappa():
     assert "human" in text
     assert text.count("0.940") == 6  # all, two labels, two categories, and the κ of a label
     assert "Fleiss' κ of 3 annotators: 0.610 (entailment 0.940)" in text
-
-
-def test_report_includes_human_scores():
-    shown = Estimate(0.94, 0.93, 0.95, 200)
-    kappa = {"annotators": 3, "overall": Estimate(0.61, 0.6, 0.62, 200), "by_label": []}
-    with_people = {
-        name: build_estimate
-        for name, _, build_estimate in breaking_nli.iter_set_metrics(
-            _build_result(0.7, 0.9, human=shown, kappa=kappa).scores
-        )
-    }
-    assert (with_people["human"].value, with_people["κ"].value) == (0.94, 0.61)
-    assert "human" not in {name for name, *_ in breaking_nli.iter_set_metrics(_build_result(0.7, 0.9).scores)}
 
 
 sicck = challenge_sets.get_challenge_set("sicck")
@@ -201,14 +161,6 @@ SOSWAP_RESULT = Result(
     scores=_build_soswap_scores(),
     environment={},
 )
-
-
-def test_table_fits_terminal_with_column_per_kind():
-    lines = render_result(SOSWAP_RESULT).splitlines()
-    assert max(len(line) for line in lines) <= 80
-    [contradiction] = [line for line in lines if "contradiction" in line]
-    assert contradiction.split()[1:] == ["0.040", "[0.030,", "0.050]"] * 2
-    assert "600 SOSwap, 600 AddAmod pairs, of 10,000 rows; excluded 8,000 with" in " ".join(" ".join(lines).split())
 
 
 def test_reading_states_accuracy_by_kind_and_entailment_rate():
@@ -337,14 +289,3 @@ def test_clumped_mode_has_figures_of_longer_ngrams(monkeypatch):
     for order, place in ((2, 0.5), (3, 0.3), (4, 0.2)):
         [point] = clumped[f"Acceptance by BLEU-{order}"].series[0].points
         assert (point.x, point.estimate.value) == (place, 0.5)
-
-
-def test_scores_without_probabilities_have_no_box_plots():
-    answers = _build_predictions(0.5)._replace(has_probabilities=False)
-    scores = score_permuted(_build_columns(), answers, resamples=0)
-    assert "entropy_quartiles_c" not in scores
-    assert all(
-        "sure" not in figure.title
-        for figure in permuted.build_figures(_build_permuted_group(scores, "both"))
-        if figure is not None
-    )

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from unbag import challenge_sets
-from unbag.challenge_sets.results import Result
 from unbag.data.labels import CONTRADICTION_OR_NOT, FOUR_WAY
 from unbag.data.predictions import SetPredictions
 from unbag.scoring.natural_logic import map_four_way_label
@@ -73,13 +72,3 @@ def test_permutations_are_accepted_with_folded_label():
     scores = compute_scores("permuted", [NOT_C, NOT_C, C], label=[1] * 3, source_id=["a"] * 3, permutation=[-1, 0, 1])
     assert scores["accuracy"].value == 1.0
     assert scores["p_c"].value == 0.5
-
-
-def test_breaking_nli_reading_names_folded_labels():
-    scores = compute_scores(
-        "breaking_nli", [NOT_C] * 2 + [C], label=[0, 1, 2], category=["colors"] * 3, premise=list("abc")
-    )
-    said = challenge_sets.get_challenge_set("breaking_nli").summarize_result(
-        Result("breaking_nli", {}, {"name": "m"}, {}, scores, {})
-    )
-    assert "of 2 pairs labelled not contradiction" in said

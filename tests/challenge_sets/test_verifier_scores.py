@@ -1,18 +1,14 @@
 """Tests of verification scores on the rows of a set: manual examples for each kind of model, and properties."""
 
-import json
-
 import datasets
 import numpy as np
 import pytest
 
 from unbag import challenge_sets
-from unbag.challenge_sets import results
 from unbag.challenge_sets.base import SKILL, VERIFICATION, VERIFIER
 from unbag.data.labels import CONTRADICTION_OR_NOT, LABELS, TWO_WAY
-from unbag.data.predictions import SetPredictions, build_predictions_from_labels
+from unbag.data.predictions import SetPredictions
 from unbag.inference.single_output import apply_threshold
-from unbag.scoring.bootstrap import to_json
 from unbag.scoring.nested import iter_estimates
 from unbag.scoring.verification import compute_verifier_scores
 
@@ -53,12 +49,6 @@ def test_three_label_scores_equal_manual_example():
     assert found["calibration"]["brier"].value == pytest.approx(sum(squares) / 6)
 
 
-def test_labels_only_give_rates_without_probabilities():
-    found = score_predictions(build_predictions_from_labels([0, 0, 0, 2, 2, 2]))
-    assert found["false_entailment"].value == pytest.approx(1 / 3)
-    assert found["auroc"] is found["calibration"] is found["risk_coverage"] is None
-
-
 def test_unanswered_row_is_a_confident_error_of_every_measure():
     unanswered = np.array([True, True, False, False, True, False])
     found = score_predictions(SetPredictions(THREE, LABELS, has_probabilities=True, unanswered=unanswered))
@@ -83,12 +73,6 @@ def test_contradiction_model_has_no_verifier_scores():
     assert compute_verifier_scores(GOLD, answers, range(6)) is None
 
 
-def test_single_gold_label_has_no_verifier_scores():
-    assert (
-        score_predictions(SetPredictions(THREE, LABELS, has_probabilities=True), build_rows([1, 1, 2, 2, 1, 1])) is None
-    )
-
-
 @pytest.mark.parametrize("threshold", [0.25, 0.6, "break-even"])
 def test_threshold_decides_and_keeps_probabilities(threshold):
     answers = SetPredictions(THREE, LABELS, has_probabilities=True)
@@ -107,16 +91,6 @@ def test_has_verification_requires_labels_of_shown_pairs():
     } == set(LIMITED)
 
 
-@pytest.mark.parametrize("name", LIMITED)
-def test_verifier_metrics_have_unique_paths_and_no_role(name):
-    described = challenge_sets.get_challenge_set(name)
-    names = [each.name for each in described.named_metrics]
-    assert len(names) == len(set(names))
-    assert {each.name for each in VERIFIER} <= set(names)
-    assert not any(each.roles for each in VERIFIER)
-    assert {each.path for each in VERIFIER} <= set(described.map_metrics_by_path())
-
-
 def test_verification_samples_use_examples_of_set():
     rng = np.random.default_rng(2)
     labels = rng.integers(0, 3, 300)
@@ -127,38 +101,3 @@ def test_verification_samples_use_examples_of_set():
     wanted = {each.path for each in VERIFIER} - {"verification.average_precision"}
     assert wanted <= set(samples)
     assert len({len(samples[path].columns) for path in (*wanted, f"{SKILL}.score", "accuracy")}) == 1
-
-
-def _convert_to_json(verification):
-    accuracy = {"value": 0.5, "low": 0.4, "high": 0.6, "n": 100}
-    scores = {"accuracy": accuracy, "by_label": [], "majority": 0.5, "labels": [], VERIFICATION: verification}
-    return {
-        "schema": results.SCHEMA,
-        "results": [
-            {
-                "set": "plain",
-                "config": {},
-                "model": {"name": "m"},
-                "data": {"name": "d", "split": "", "origin": "d", "revision": "r", "sha256": "s"}
-                | {"rows": 100, "excluded": {}},
-                "scores": scores,
-                "environment": {},
-            }
-        ],
-    }
-
-
-def test_results_round_trip_and_damage_is_reported(tmp_path):
-    found = score_predictions(SetPredictions(THREE, LABELS, has_probabilities=True))
-    path = tmp_path / results.FILE
-    record = _convert_to_json(to_json(found))
-    path.write_text(json.dumps(record))
-    [result] = results.read_results(path)
-    assert to_json(result.scores[VERIFICATION]) == to_json(found)
-    assert result.scores[VERIFICATION]["auroc"] == found["auroc"]
-    path.write_text(json.dumps(_convert_to_json(None)))
-    assert results.read_results(path)[0].scores[VERIFICATION] is None
-    record["results"][0]["scores"][VERIFICATION]["thresholds"][0]["recall"] = "much"
-    path.write_text(json.dumps(record))
-    with pytest.raises(ValueError, match=r"got results\.0, which cannot be shown \(\w+Error: "):
-        results.read_results(path)

@@ -90,18 +90,3 @@ def test_user_dataset_is_read_from_hub():
         open_data("RobZamp/sick")
     with pytest.raises(DataError, match="nobody/nothing"):
         open_data("nobody/nothing", split="test")
-
-
-@pytest.mark.nightly
-@runs_in("shared_hub_client")
-def test_streamed_set_equals_built_set():
-    from itertools import islice
-
-    import unbag
-
-    options = {"q": 2}
-    streamed = unbag.load("permuted", "sick-validation", streaming=True, **options)
-    built = unbag.load("permuted", "sick-validation", **options)
-    first = list(islice(streamed, 30))
-    assert first == built.select(range(30)).to_list()
-    assert built.info.license == "cc-by-nc-sa-3.0"

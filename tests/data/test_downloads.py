@@ -58,10 +58,6 @@ def test_file_is_downloaded_once(server, tmp_path, monkeypatch):
     assert "Authorization" not in headers
 
 
-def test_redirect_is_followed(server, tmp_path):
-    assert fetch_pinned_file(_build_pinned_file(server, "/moved"), cache=tmp_path).read_bytes() == CONTENT
-
-
 def test_local_copy_is_used_in_place(server, tmp_path):
     own = tmp_path / "own.bin"
     own.write_bytes(CONTENT)

@@ -152,17 +152,6 @@ def test_english_set_rejects_german_in_one_line(name):
         loading.create_builder(name, "xnli_de-test")
 
 
-def test_corpus_all_selects_corpora_of_papers():
-    from unbag.cli.options import PairOptions, build_selected_requests
-    from unbag.data.corpora import PAPER_CORPORA
-
-    found = build_selected_requests(
-        PairOptions(corpus=["all"]), ["plain", "swapped"], full=False, on_failure=pytest.fail
-    )
-    for name in ("plain", "swapped"):
-        assert [each.config.partition("-")[0] for each in found if each.name == name] == list(PAPER_CORPORA)
-
-
 @pytest.mark.parametrize("given", [{"official_file": "folder"}, {"set_option": ["file=folder"]}])
 @pytest.mark.parametrize("names", [None, ["sicck", "plain"]])
 def test_corpus_all_with_file_adds_official_pairs_once(given, names):

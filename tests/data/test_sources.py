@@ -97,9 +97,12 @@ def test_excluded_rows_are_counted_by_reason(tmp_path, rows, counts):
     assert open_data(_write_text(tmp_path / "a.csv", HEADER + "\n".join(rows) + "\n")).count_rows() == counts
 
 
-@pytest.mark.parametrize("premise", ["premise", "document", "context", "source", "passage", "evidence", "sentence1"])
 @pytest.mark.parametrize(
-    "hypothesis", ["hypothesis", "claim", "statement", "answer", "response", "summary", "sentence", "sentence2"]
+    ("premise", "hypothesis"),
+    [
+        *(("premise", "hypothesis"), ("document", "claim"), ("context", "statement"), ("source", "answer")),
+        *(("passage", "response"), ("evidence", "summary"), ("document", "sentence"), ("sentence1", "sentence2")),
+    ],
 )
 @pytest.mark.parametrize("spell", [str.lower, str.title, str.upper])
 def test_common_column_names_are_recognized_ignoring_case(tmp_path, premise, hypothesis, spell):

@@ -140,24 +140,6 @@ def test_neutral_pairs_are_optional(write_pairs):
         loading.load("breaking_nli", data=path)
 
 
-@pytest.mark.nightly
-def test_dissimilar_wordnet_antonyms_are_excluded(wordnet, tmp_path, write_pairs):
-    vectors = tmp_path / "vectors.txt"
-    path = write_pairs([("A beautiful house stands here.", "An ugly house stands here.", "contradiction")])
-    options = {"data": path, "wordnet": True, "embeddings": str(vectors), "q": 9}
-
-    def made(cosine, least):
-        vectors.write_text(f"beautiful 1 0\nugly {cosine} {(1 - cosine**2) ** 0.5}\n")
-        try:
-            rows = loading.load("breaking_nli", min_similarity=least, **options)
-        except loading.UnsuitablePairsError:
-            return []
-        return [row["replacement"] for row in rows if row["category"] == "antonyms_wordnet"]
-
-    assert made(0.6, None) == made(0.6, 0.5) == ["ugly"]
-    assert made(0.4, 0.5) == []
-
-
 def test_model_is_scored_by_category_and_tie_is_wrong(official, tmp_path):
     def predict_half_sure(premises, hypotheses):
         # Predicts a contradiction if the kite changed, and a tie otherwise.

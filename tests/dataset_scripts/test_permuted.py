@@ -4,7 +4,6 @@ import re
 import sys
 from dataclasses import replace
 from importlib.metadata import version
-from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -14,15 +13,12 @@ from typer.testing import CliRunner
 from unbag import challenge_sets
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.builder import compute_builder_hash
-from unbag.challenge_sets.config import SourceConfig
 from unbag.challenge_sets.perturbations.permutation import Permuter
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.cli import app
 from unbag.data.labels import LABELS
 from unbag.data.text import tokens
 from unbag.data.text.tokens import tokenize
-from unbag.utils import parallel
-from unbag.utils.safe_io import DataError
 
 PAIRS = [
     (
@@ -61,12 +57,6 @@ def test_rows_equal_output_of_permuter(pairs):
     assert (row["premise"], row["hypothesis"]) == expected
 
 
-def test_original_has_bleu_one_and_its_length(pairs):
-    row = _load(pairs)[5]
-    assert {value for name, value in row.items() if "bleu" in name} == {1.0}
-    assert (row["premise_words"], row["hypothesis_words"]) == (10, 9)
-
-
 def test_minitree_overlap_is_computed_on_request(pairs, pipeline):
     assert set(_load(pairs)["premise_minitree"]) == {None}
     rows = _load(pairs, minitrees=[pairs], pipeline=pipeline)
@@ -78,20 +68,6 @@ def test_minitree_overlap_is_computed_on_request(pairs, pipeline):
     assert rows.to_list() == _load(pairs, minitrees=[pairs], pipeline=pipeline, num_proc=2).to_list()
     by_text = _load(pairs, minitrees=[pairs], pipeline=pipeline, minitree_by="text")
     assert by_text["premise_minitree"][:] != rows["premise_minitree"][:]
-
-
-def test_min_words_includes_shorter_sentences(pairs):
-    assert set(_load(pairs, min_words=3, q=2)["source_id"][:]) == {"p0", "p1", "p2"}
-
-
-def test_hypothesis_mode_keeps_premise_bytes(write_pairs):
-    premise = " Two  young dogs, chase a\u00a0red ball in the park . "
-    rows = _load(write_pairs([(premise, PAIRS[0][1], "neutral")]), mode="hypothesis")
-    assert len(rows) == 5
-    assert set(rows["premise"]) == {rows[0]["premise"]}
-    assert rows[0]["premise"] == premise
-    assert {rows[1][f"premise_bleu_{n}"] for n in (2, 3, 4)} == {1.0}
-    assert len(set(rows["hypothesis"])) == 5
 
 
 FEW = (  # a run of int(.75 × 8) = 6 words and two others: 8 orders per sentence, 64 pairs
@@ -130,18 +106,6 @@ def test_examples_dropped_in_mode_are_counted_and_reported(few_orders, tmp_path)
     assert record["data"]["excluded"] == reasons
 
 
-def test_dropped_examples_are_counted_in_all_processes(few_orders, monkeypatch):
-    spans = ((0, 1), (1, 2), (2, None))  # separate processes drop the first two examples
-    data = SourceConfig.open_pairs
-    monkeypatch.setattr(
-        SourceConfig, "open_pairs", lambda self, **how: replace(data(self, **how), _spans=lambda: spans)
-    )
-    builder = loading.create_builder("permuted", data=few_orders, q=70, mode="clumped_75")
-    with parallel.set_num_proc(2):
-        loading.load_evaluation_split(builder)
-    assert builder.count_exclusions(0)["with fewer than 70 different permutations"] == 2
-
-
 CHINESE = ("他昨天在图书馆里看书，没有回家吃晚饭。", "他昨天没有去图书馆，他在家里睡觉，没吃饭。")
 
 
@@ -157,14 +121,6 @@ def test_chinese_is_permuted_by_words(chinese):
     assert (rows[0]["premise_words"], rows[0]["hypothesis_words"]) == tuple(len(side.words) for side in sides)
     assert (rows[1]["premise"], rows[1]["hypothesis"]) == Permuter(q=4).permute_once(rows[0]["source_id"], *sides, 0)
     assert all("图书馆" in sentence for sentence in rows["premise"])
-
-
-def test_chinese_characters_can_be_permuted(chinese):
-    rows = _load(chinese, language="zh", characters=True)
-    assert rows[0]["premise_words"] == sum(character not in "，。" for character in CHINESE[0])
-    assert not all("图书馆" in sentence for sentence in rows["premise"])
-    for row in rows:
-        assert sorted(row["premise"]) == sorted(CHINESE[0])
 
 
 def test_record_contains_chinese_tokenizer(chinese):
@@ -198,10 +154,3 @@ def test_missing_segmenter_error_names_extra(chinese, monkeypatch):
     with pytest.raises(ImportError, match=re.escape("requires rjieba: pip install 'unbag[zh]'")):
         _load(chinese, language="zh")
     assert len(_load(chinese, language="zh", characters=True)) == 5
-
-
-def test_invalid_row_error_is_raised_by_builder(pairs):
-    with Path(pairs).open("a") as file:
-        file.write('{"premise": "A", "hypothesis": "B", "label": "maybe"}\n')
-    with pytest.raises(DataError, match=re.escape("pairs.jsonl, line 5: expected the columns 'id'")):
-        _load(pairs)

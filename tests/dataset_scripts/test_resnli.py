@@ -98,14 +98,6 @@ def test_rows_equal_output_of_library(pairs, words):
     )
 
 
-def test_evaluated_split_is_test_and_others_are_counted(pairs, words):
-    built = build_requested_set(SetRequest("resnli", None, {"data": str(pairs), "embeddings": str(words)}))
-    n = len(_read_labelled_rows(pairs))
-    assert set(built.rows["partition"]) == set(range(20))
-    assert built.data["excluded"] == {"unlabelled": 400 - n, "in the other splits": n - n // 10}
-    assert built.config["embeddings"] == embeddings.find_embeddings(str(words)).identity
-
-
 @pytest.mark.parametrize("missing", LABELS)
 def test_missing_label_error_names_label(tmp_path, words, missing):
     kept = [pair for pair in _sample_pairs(60) if pair["label"] not in (missing, "-")]
@@ -144,10 +136,6 @@ def test_few_sampled_examples_can_be_scored(pairs, words, n):
     assert sum(row["accuracy"].n for row in scores["by_partition"]) == n
 
 
-def test_validation_size_zero_gives_no_validation_split(pairs, words):
-    assert set(_load_splits(pairs, words, validation_size=0)) == {"train", "test"}
-
-
 @pytest.mark.nightly
 @runs_in("shared_hub_client")
 def test_sick_is_reordered_from_all_splits(tmp_path):
@@ -171,22 +159,6 @@ def test_sick_is_reordered_from_all_splits(tmp_path):
     assert (name, len(commit)) == (fixture, 40)
 
 
-@pytest.mark.nightly
-@runs_in("shared_hub_client")
-def test_several_hub_splits_are_merged(tmp_path):
-    from unbag.challenge_sets import loading
-
-    options = {
-        "data": "RobZamp/sick",
-        "columns": {"premise": "sentence_A", "hypothesis": "sentence_B", "label": "label"},
-    }
-    options |= {"embeddings": "nli-fixtures/minilm-l6-snli", "cache_dir": tmp_path, "source_split": "train+test"}
-    made = loading.create_builder("resnli", **options)
-    test = loading.load_evaluation_split(made)
-    assert len(test) == (4439 + 4906) // 10
-    assert set(test["source_split"]) == {"train", "test"}
-
-
 @runs_in("shared_hub_client")
 def test_missing_hub_embeddings_error_names_them():
     import pytest
@@ -198,11 +170,6 @@ def test_missing_hub_embeddings_error_names_them():
         match="embeddings nobody/nothing: expected a repository on the Hub, got none; check the spelling, or if ",
     ):
         embeddings.find_embeddings("nobody/nothing")
-
-
-def test_test_split_of_more_pairs_than_given_is_rejected(pairs, words):
-    with pytest.raises(ValueError, match="of at most the number of examples"):
-        _load_splits(pairs, words, test_size=5000)
 
 
 def test_ids_must_be_unique_over_splits(pairs, words):

@@ -51,11 +51,6 @@ def test_unsuitable_seeds_are_counted(data):
     assert {row["source_id"] for row in built.rows} == {"pairs-0", "pairs-1", "pairs-2"}
 
 
-def test_combinations_add_pairs(data):
-    parts = set(loading.load("sicck", data=data, combinations=True)["part"])
-    assert parts == {"none", "subject", "verb", "object", "subject+object", "verb+object"}
-
-
 def test_equivalence_has_no_four_way_label(write_pairs):
     path = write_pairs([("a cat is up", "a cat is up", "entailment")])
     four = loading.load("sicck", data=path)
@@ -65,37 +60,12 @@ def test_equivalence_has_no_four_way_label(write_pairs):
     assert len(four) < len(seven) == len(loading.load("sicck", data=path, space="three_way"))
 
 
-def test_official_set_has_known_folds_and_seeds(file):
-    rows = loading.load("sicck", "official", file=file)
-    pairs = rows.filter(lambda row: not row["reverse"])
-    assert len(rows) == 2 * 1304
-    assert len(pairs) == 1304
-    assert Counter(pairs["target"]) == {
-        "neutral": 593, "contradiction": 422, "forward_entailment": 259, "reverse_entailment": 30,
-    }  # fmt: skip
-    assert Counter(pairs["modifier_type"]) == {
-        "universal": 217, "existential": 303, "negation": 167, "adjective/adverb": 602, "none": 15,
-    }  # fmt: skip
-    assert list(pairs["fold"]) == sorted(pairs["fold"]), "blocks of the file, as the authors' are"
-    assert Counter(pairs["fold"]) == {0: 261, 1: 261, 2: 261, 3: 261, 4: 260}
-    assert len(set(pairs["source_id"])) == 15
-
-
 def test_official_set_has_three_and_two_label_versions(file):
     seven = loading.load("sicck", "official-seven_way", file=file)
     assert Counter(seven.filter(lambda row: not row["reverse"])["target"])["negation|alternation"] == 252
     three = loading.load("sicck", "official-three_way", file=file)
     assert set(three["target"]) == set(LABELS)
     assert [LABELS[label] for label in three["label"]] == list(three["target"])
-
-
-def test_seeds_can_be_kept_in_one_fold(file):
-    rows = loading.load("sicck", "official", file=file, folding="whole_seeds")
-    folds = {}
-    for row in rows:
-        folds.setdefault(row["source_id"], set()).add(row["fold"])
-    assert all(len(found) == 1 for found in folds.values())
-    assert set.union(*folds.values()) == set(range(5))
 
 
 def test_two_label_model_is_scored_on_three_labels(file):

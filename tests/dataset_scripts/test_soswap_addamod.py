@@ -34,10 +34,6 @@ def test_both_kinds_are_built_from_distinct_labelled_premises(options):
     assert rows.features["label"].int2str(rows["label"][:]) == ["contradiction", "contradiction", "neutral"]
 
 
-def test_kind_option_selects_rows(options):
-    assert loading.load("soswap_addamod", kind="soswap", **options)["kind"][:] == ["soswap", "soswap"]
-
-
 def test_attested_split_counts_adjectives_of_other_split(options, write_pairs, monkeypatch):
     files = {"test": write_pairs(PAIRS[4:], "test.jsonl"), "train": options["data"]}
     monkeypatch.setattr(

@@ -147,10 +147,6 @@ def test_shown_pair_has_same_words_in_both_sentences(find_disagreements):
     assert pair.label != "entailment"
 
 
-def test_equal_predictions_have_no_disagreement(find_disagreements):
-    assert find_disagreements(["neutral"] * 2400, ["neutral"] * 2400) == (2400, 0, 0, 0, None)
-
-
 def test_no_pair_is_shown_if_reader_is_never_right(find_disagreements):
     wrong = [LABELS[(get_label_id(pair.label) + 1) % 3] for pair in PAIRS]
     assert find_disagreements(wrong, [pair.label for pair in PAIRS]) == (2400, 2400, 0, 2400, None)
@@ -161,11 +157,6 @@ def test_pairs_have_fixed_order_and_triples_of_labels():
     assert [pair.source_id for pair in pairs] == [f"demo-validation-{i:06d}" for i in range(2_400)]
     assert all(len({pair.label for pair in pairs[i : i + 3]}) == 3 for i in range(0, len(pairs), 3))
     assert sum(1 for _ in demo.iter_demo_pairs("train")) == 6_000
-
-
-def test_unknown_split_error_lists_splits():
-    with pytest.raises(ValueError, match="expected one of the demo splits train, validation, got 'test'"):
-        demo.iter_demo_pairs("test")
 
 
 ODD = [("", "..."), ("A zebra!", "a zebra"), ("He isn't here", "x " * 60), ("A dog.", "")]
@@ -211,21 +202,6 @@ def test_weights_are_made_by_current_tool_and_pairs():
     assert record["made_by"] == compute_training_hash(), "run `python -m tools.demo_reader`"
 
 
-def test_reader_is_accurate_on_grammar_pairs(predictor):
-    gold = np.array([get_label_id(pair.label) for pair in PAIRS])
-    assert (predictor.predict(*predict(PAIRS)).argmax(axis=1) == gold).mean() > 0.88
-
-
-def test_reader_distinguishes_subject_and_object(predictor):
-    """A model that ignores word order predicts the same label for a premise with itself and with its swap."""
-    rows = read_exported_set(demo.BUILT_SETS["soswap_addamod"]).rows.filter(lambda row: row["kind"] == "soswap")
-    premises = list(rows["premise"])
-    same, swapped = (predictor.predict(premises, list(side)).argmax(axis=1) for side in (premises, rows["hypothesis"]))
-    entailment, contradiction = map(get_label_id, ("entailment", "contradiction"))
-    assert (same == entailment).mean() > 0.9
-    assert (swapped == contradiction).mean() > 0.7
-
-
 def test_reader_distinguishes_roles_in_every_construction(predictor):
     premise = "A girl is chasing a dog in the park."
     same = ["The girl is chasing the dog.", "A dog is being chased by a girl.", "There is a girl running after a dog."]
@@ -236,13 +212,6 @@ def test_reader_distinguishes_roles_in_every_construction(predictor):
     ]
     answers = predictor.predict([premise] * 6, same + turned).argmax(axis=1)
     assert [LABELS[answer] for answer in answers] == ["entailment"] * 3 + ["contradiction"] * 3
-
-
-def test_reader_uses_negation(predictor):
-    premises = ["A girl is chasing a dog in the park."] * 2 + ["No dog is being chased by a girl."] * 2
-    hypotheses = ["A girl is chasing a dog.", "A girl is not chasing a dog."] * 2
-    answers = predictor.predict(premises, hypotheses).argmax(axis=1)
-    assert [LABELS[answer] for answer in answers] == ["entailment", "contradiction", "contradiction", "entailment"]
 
 
 def test_batch_does_not_change_predictions(predictor):
@@ -261,13 +230,6 @@ def test_any_text_and_empty_batch_are_accepted(predictor):
     np.testing.assert_allclose(answers.sum(axis=1), 1, atol=1e-6)
     assert predictor.predict([], []).shape == (0, 3)
 
-
-def test_pair_without_text_is_rejected(predictor):
-    with pytest.raises(ValueError, match="expected text in column 'hypothesis', got None in row 0"):
-        predictor.predict(["A dog."], [None])
-
-
-SHIPPED_PAIRS = {pair.source_id: pair for pair in demo.iter_demo_pairs("validation")}
 
 every_set = pytest.mark.parametrize("name", demo.BUILT_SETS)
 

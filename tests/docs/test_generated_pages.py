@@ -99,15 +99,11 @@ def test_llms_txt_groups_pages_by_folder(tmp_path):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("# T\n\nOne. Two.", "One."),
         ("# T\n\nA line\ngoes on. unbag has more.", "A line goes on."),
         ("# T\n\n**Question.** Which one? That.", "Which one?"),
         ("# T\n\n**Bold words** and e.g. this, 95 % of it.", "Bold words and e.g. this, 95 % of it."),
-        ("# T\n\nThe rows are:\n\n- a\n", "The rows are."),
         ("# T\n\n```\n# no title, no sentence.\n```\n\n| a |\n|---|\n\nText. More.", "Text."),
         ("# T\n\nSee [this page](x.md) and {download}`that <y.ipynb>`. More.", "See this page and that."),
-        ("---\ntitle: x\n---\n# T\n\nText.", "Text."),
-        ("# T\n\n- only\n- items", ""),
         ("# T\n\n" + "word " * 60 + "end.", " ".join(["word"] * 39) + "…"),
     ],
 )

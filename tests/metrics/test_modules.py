@@ -1,7 +1,6 @@
 """Tests of the metric modules: equal to their functions, also in batches and with label names."""
 
 import json
-import re
 
 import pyarrow as pa
 import pytest
@@ -170,15 +169,6 @@ def test_every_name_except_entailment_means_not_entailed(name, other):
     assert module.compute(**rows | flipped, names=["not_entailment", "entailment"]) == module.compute(**rows)
 
 
-def test_human_agreement_of_annotators_is_included():
-    rows, options = CASES["category_accuracy"][1:3]
-    module = load("category_accuracy")
-    computed = module.compute(**rows, annotator_labels=options["annotator_labels"])
-    assert computed["human"] == pytest.approx((1 + 2 / 3 + 1 + 1 / 3) / 4)
-    assert computed["kappa_annotators"] == 3
-    assert "by_similarity" not in module.compute(**rows, structured=True)
-
-
 TAGGED = {
     "words": [["sleeps", "the", "cat"], ["the", "cat", "sleeps"]],
     "tags": [["VERB", "DET", "NOUN"], ["DET", "NOUN", "VERB"]],
@@ -258,14 +248,6 @@ def test_two_metrics_are_combined_and_saved(tmp_path):
     assert all(type(value) in (int, float) for value in scores.values())
     evaluate.save(tmp_path / "saved.json", **scores)
     assert json.loads((tmp_path / "saved.json").read_text())["p_c"] == 0.5
-
-
-@pytest.mark.parametrize("name", SETS)
-def test_card_example_uses_column_names(name):
-    card = (scripts.find_script_folder("metrics", name) / "README.md").read_text()
-    call = re.search(r"metric\.compute\((.*?)\n\)", card, flags=re.DOTALL)
-    assert call is not None
-    assert "structured=True" in card
 
 
 @pytest.mark.parametrize("name", [*SETS, "verification", "pos_minitree"])

@@ -128,20 +128,6 @@ def test_set_without_score_shows_no_row_count():
     assert ", 0 rows" not in said
 
 
-def test_sets_without_score_have_no_scale():
-    bare = [replace(_build_result(name, 0.1), scores={}) for name in ("plain", "swapped")]
-    said = " ".join(word for row in _render(bare) for word in row)
-    assert "No skill score: fewer than two labels have 50 rows or more." in said
-    assert "0 is" not in said
-
-
-def test_set_has_same_name_in_table_verdict_and_heading():
-    results = [_build_result("soswap_addamod", 0.5), _build_result("swapped", 0.5)]
-    said = " ".join(word for row in _render(results) for word in row)
-    assert said.count("SOSwap/AddAmod") == 2
-    assert "soswap_addamod" not in said
-
-
 def test_several_models_with_predictions_of_different_rows_show_range_of_rows():
     counts = {"org/a": 800, "org/b": 9815, "org/c": 9800}
     scored = [_build_result("plain", 0.8, model, rows=n) for model, n in counts.items()]

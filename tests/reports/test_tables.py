@@ -11,14 +11,14 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from tests.factories import ROWS, build_result, render_result, write_run
+from tests.factories import ROWS, build_result, write_run
 from unbag import challenge_sets, cli
 from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.tables import create_table
 from unbag.evaluation import comparison, metrics
 from unbag.evaluation.verdict import compute_model_verdict
-from unbag.reports import badge, formats, run_tables, terminal
+from unbag.reports import badge, formats, run_tables
 from unbag.reports import comparison as compared
 from unbag.scoring.bootstrap import Estimate
 
@@ -294,18 +294,6 @@ RESULT = Result(
 )
 
 
-def test_table_fits_terminal_and_states_exclusions():
-    shown = render_result(RESULT)
-    assert max(len(line) for line in shown.splitlines()) <= 80
-    assert "0.785 [0.771, 0.798]" in shown
-    assert "excluded 158 unlabelled, 6,145 too short to permute" in " ".join(shown.split())
-
-
-def test_metric_without_examples_is_shown_as_dash():
-    [line] = [line for line in render_result(RESULT).splitlines() if line.startswith(" P^f") or line.startswith("P^f")]
-    assert line.split()[-2:] == ["–", "–"]
-
-
 @pytest.mark.parametrize(
     ("p_c", "words"),
     [
@@ -317,11 +305,6 @@ def test_reading_states_only_p_c(p_c, words):
     assert words in challenge_sets.get_challenge_set("permuted").summarize_result(
         replace(RESULT, scores=SCORES | {"p_c": p_c})
     )
-
-
-def test_written_table_equals_shown_table(tmp_path):
-    terminal.write_views(terminal.build_result_views([RESULT]), tmp_path / "table.txt")
-    assert (tmp_path / "table.txt").read_text() == render_result(RESULT)
 
 
 @pytest.mark.parametrize("title", ["Short", "Verifier: 48 entailed pairs, 96 others, 48 documents"])

@@ -20,8 +20,6 @@ from unbag.reports import run_tables, terminal
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.verification import compute_verifier_scores
 
-GOLD = np.arange(ROWS) % 3
-
 
 def build_verified_result(name="model", noise=0.1, *, has_probabilities=True, rows=ROWS):
     """Return a result on the plain set with verification scores. `noise` blurs the probabilities."""
@@ -123,18 +121,6 @@ def test_several_verifiers_are_compared_by_auroc_and_recall():
     assert verifier.build_verifier_comparison(labels_only) is None
 
 
-def test_label_only_sentences_state_missing_probabilities():
-    [sentence] = verifier.describe_thresholds(build_verified_result(has_probabilities=False))
-    assert "returns no probabilities" in sentence
-
-
-def test_result_without_verification_has_no_table():
-    assert verifier.build_verifier_table(build_result()) is None
-    assert verifier.describe_thresholds(build_result()) == []
-    assert verifier.build_verifier_metrics_table(build_group(build_result())) is None
-    assert verifier.build_verifier_figures(build_group(build_result())) == []
-
-
 def test_gates_check_verification_metrics_by_name():
     made = build_verified_result(noise=0.3)
     assert set(metrics.collect_metrics(made)) == {"score", "accuracy", *(each.name for each in VERIFIER)}
@@ -221,16 +207,6 @@ def test_label_only_results_have_no_figures():
         "false entailment ↓",
         "false contradiction ↓",
     ]
-
-
-def test_thresholds_name_model_if_there_are_several():
-    one, two = build_verified_result("one"), build_verified_result("two", 0.5)
-    assert [row[0] for row in verifier.build_threshold_table(build_group(one)).rows] == [
-        "at most 1 %",
-        "at most 5 %",
-        "at most 10 %",
-    ]
-    assert verifier.build_threshold_table(build_group(one, two)).rows[3][0] == "two: at most 1 %"
 
 
 def test_report_has_verification_section(folders, tmp_path):

@@ -96,62 +96,40 @@ OUTPUTS = [
 ]
 OPTIONS = """
 evaluate org/model --sets nope
-evaluate org/model --sets plain --corpus snli --split nope
-evaluate org/model --sets plain --data EMPTY
 evaluate org/model --sets plain --data PAIRS --columns premise=nope
-evaluate org/model --sets plain --data PAIRS --labels a,b,c
 evaluate org/model --sets permuted --data PAIRS -o q=x
 evaluate org/model --sets permuted --data PAIRS -o minitrees=PAIRS -o pipeline=nope
-evaluate org/model --sets breaking_nli --data PAIRS -o train_data=nope
 evaluate org/model --sets breaking_nli --official-file nowhere
-evaluate org/model --sets cs_lambda --data PAIRS -o lexical=./nope
 evaluate org/model ./nowhere --sets plain --data PAIRS
-evaluate org/model nothing:here --sets plain --data PAIRS
 evaluate org/model majority --sets plain --data PAIRS --train-data nope
 evaluate org/model --data PAIRS --sets plain --dtype float8
-evaluate org/model --data PAIRS --sets plain --label-map a,b
 evaluate causal:org/model --data PAIRS --sets plain --num-fewshot 2
 evaluate endpoint:m --data PAIRS --sets plain --base-url http://127.0.0.1:9/v1 --concurrency 0
 evaluate org/model --config nowhere.yaml
 score PREDICTIONS --set nowhere.parquet
 check org/model --data PAIRS --min plain:nope=.1
-check org/model --data PAIRS --no-worse-than EMPTY
-report EMPTY --badge badge.png
 report nowhere
 compare EMPTY EMPTY --significance-level 2
 build permuted --corpus snli --split nope --output out.parquet
-build permuted --data PAIRS --corpus snli --output out.parquet
-build sicck --output out -o folds=0
 lexical fit --train-data snli,nope --output-dir out
-lexical fit --train-data PAIRS --l2 nan --output-dir out
 lexical score --train-data PAIRS --premise A. --hypothesis B. --label not_entailment
 models init esim --corpus snli,ocnli --output-dir out
-models init esim --corpus PAIRS -o hidden_size=0 --output-dir out
-models init esim --encoder org/model --vectors PAIRS --output-dir out
 models interpolate org/model org/model org/model --alpha 0.5 --output-dir out
 human-study sample org/model --data PAIRS --output-dir out --num-pairs 3
-export lm-eval --sets plain,plain --data PAIRS --output-dir out
 export lm-eval --sets plain,permuted --output-dir out --hub org/name
 prefetch org/model --train-data nope
 train finetune --model org/model --output-dir out --evaluate plain,nope
-train finetune --model org/model --output-dir out --corpus snli=0
 train finetune --model org/model --output-dir out --corpus snli --validation ocnli
-train finetune --model org/model --output-dir out --seeds 1 1
-train finetune --model org/model --output-dir out --learning-rate -1
 train finetune --model org/model --output-dir out --resume-from-checkpoint ./nowhere
-train hex --model org/model --output-dir out --embeddings PAIRS
 train max-entropy --model org/model --output-dir out --alpha 0
-train kfold --model org/model --output-dir out --official-file PAIRS
 train rearranged --model org/model --output-dir out --rearranged-by ./nowhere
 publish dataset plain --repo-id org --corpus snli --license mit
-publish model EMPTY --repo-id org/name
 publish results nowhere --repo-id org/name --sets-org org
-publish all --repo-id org --results nowhere
 natlog label --premise A. --hypothesis B. --pipeline nope
 """.strip().splitlines()
 
 
-@pytest.mark.parametrize("command", sample_inputs([*OPTIONS, *OUTPUTS], 60))
+@pytest.mark.parametrize("command", [*OPTIONS, *sample_inputs(OUTPUTS, 10)])
 def test_invalid_arguments_are_rejected_before_expensive_steps(nothing_done, given, capsys, command):
     words = command.split()
     for name, path in given.items():

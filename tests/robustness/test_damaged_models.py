@@ -11,7 +11,7 @@ pytest.importorskip("torch", reason="needs unbag[models]")
 from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
 from tests.inference.llm.tiny_lm import save_tiny_lm
 from tests.robustness.command import sample_inputs
-from tests.robustness.damage import DAMAGES, apply_damage, make_lfs_pointer
+from tests.robustness.damage import DAMAGES, apply_damage
 from unbag.api import evaluate
 from unbag.inference.label_probe import run_label_probe
 from unbag.inference.llm.causal import CausalPredictor
@@ -113,11 +113,6 @@ def test_language_model_smaller_than_tokenizer_is_rejected(tmp_path):
     network.save_pretrained(folder)
     with pytest.raises(ModelError, match=r"expected token ids below 100, the number of embeddings, got \d+"):
         CausalPredictor.load(folder)
-
-
-def test_pointer_in_place_of_weights_is_rejected(model):
-    apply_damage(make_lfs_pointer, model / "model.safetensors")
-    assert str(model) in run_rejected(model)
 
 
 def test_label_probe_at_chance_is_in_results(tiny_bert, tmp_path, caplog):  # noqa: F811

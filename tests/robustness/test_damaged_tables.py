@@ -4,16 +4,13 @@ import json
 import os
 import random
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from safetensors.numpy import save_file
 
 from tests.robustness.command import run_command, run_rejected, sample_inputs
 from tests.robustness.conftest import write_pairs
 from tests.robustness.damage import DAMAGES, apply_damage
-from unbag.baselines.lexical import embeddings
 from unbag.challenge_sets.request import SetRequest, export_challenge_set, read_exported_set
 from unbag.cli.app import normalize_cache_env
 from unbag.inference.prediction_files import read_published_predictions
@@ -41,14 +38,6 @@ def test_invalid_later_row_error_names_line(tmp_path, spoilt):
     assert len(str(told.value)) < 1000
 
 
-@pytest.mark.parametrize("row", [{"id": "b"}, {"prediction": "neutral"}, {"id": "b", "prediction": [1]}])
-def test_invalid_later_label_error_names_line(tmp_path, row):
-    path = tmp_path / "predictions.jsonl"
-    path.write_text(json.dumps({"id": "a", "prediction": "neutral"}) + "\n" + json.dumps(row) + "\n")
-    with pytest.raises(DataError, match=r"predictions.jsonl, line 2: "):
-        read_published_predictions(path)
-
-
 def test_table_without_labels_is_no_prediction_table(tmp_path):
     (tmp_path / "noise.parquet").write_bytes(random.Random(0).randbytes(500))
     pq.write_table(pa.table({"id": ["a"], "prediction": [{"a": 1}]}), tmp_path / "odd.parquet")
@@ -64,47 +53,6 @@ def why_not(read):
     except ValueError as error:
         return str(error)
     return None
-
-
-@pytest.fixture
-def table(tmp_path):
-    """Return the folder of an embedding table in the layout of a transformer."""
-    folder = tmp_path / "table"
-    folder.mkdir()
-    vocabulary = {"[UNK]": 0, "dog": 1, "cat": 2}
-    model = {"type": "WordLevel", "vocab": vocabulary, "unk_token": "[UNK]"}
-    tokenizer = {"version": "1.0", "added_tokens": [], "pre_tokenizer": {"type": "Whitespace"}, "model": model}
-    (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
-    (folder / "config.json").write_text('{"model_type": "bert"}')
-    save_file({"word_embeddings.weight": np.eye(3, dtype=np.float32)}, folder / "model.safetensors")
-    embeddings.load_embeddings(str(folder))
-    return folder
-
-
-def save(folder, kind="bert", **tensors):
-    (folder / "config.json").write_text(json.dumps({"model_type": kind}))
-    save_file({name.replace("__", "."): values for name, values in tensors.items()}, folder / "model.safetensors")
-
-
-ROWS = np.zeros((3, 3), np.float32)
-SPOILERS = {
-    "nan": lambda folder: save(folder, word_embeddings__weight=np.full((3, 3), np.nan, np.float32)),
-    "flat": lambda folder: save(folder, word_embeddings__weight=np.zeros(9, np.float32)),
-    "too few rows": lambda folder: save(folder, word_embeddings__weight=ROWS[:2]),
-    "other tensors": lambda folder: save(folder, lm_head=ROWS),
-    "mapped beyond": lambda folder: save(folder, "model2vec", embeddings=ROWS, mapping=np.array([0, 1, 99])),
-    "few weights": lambda folder: save(folder, "model2vec", embeddings=ROWS, weights=np.zeros(2, np.float32)),
-    "no tokenizer": lambda folder: (folder / "tokenizer.json").write_text("{}"),
-    "no config": lambda folder: (folder / "config.json").write_text("null"),
-}
-
-
-@pytest.mark.parametrize("spoil", SPOILERS)
-def test_invalid_embedding_table_error_names_folder(table, spoil):
-    SPOILERS[spoil](table)
-    with pytest.raises(ValueError, match=str(table)) as told:
-        embeddings.load_embeddings(str(table))
-    assert "\n" not in str(told.value)
 
 
 @pytest.fixture

@@ -14,12 +14,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.robustness.command import read_files_below, run_command, run_rejected, sample_inputs
+from tests.robustness.command import read_files_below, run_rejected, sample_inputs
 from unbag.baselines.lexical.word_vectors import read_word_vectors
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.perturbations import corpus_counts
 from unbag.challenge_sets.request import SetRequest, build_requested_set
-from unbag.data.labels import LABELS
 from unbag.data.readers import open_data_file
 from unbag.data.sources import MAX_SENTENCE_CHARACTERS, TOO_LONG, open_data
 from unbag.utils import safe_io
@@ -124,27 +123,13 @@ def command_of(command, path, good):
     return words if words != [*command] and any("FILE" in word for word in command) else [*words, str(path)]
 
 
-@pytest.mark.parametrize(("make", "ending", "command"), sample_inputs(CASES, 25), ids=called)
+@pytest.mark.parametrize(("make", "ending", "command"), sample_inputs(CASES, 15), ids=called)
 def test_special_file_is_rejected_at_once(capsys, tmp_path, good, make, ending, command):
     (tmp_path / "key.csv").write_text("number,label,drawn_from\n1,neutral,D^c\n")
     path = tmp_path / f"given{ending}"
     make(path)
     run_rejected(capsys, *command_of(command, path, good))
     assert not [name for name in read_files_below(Path.cwd()) if name != "here"]
-
-
-@pytest.mark.parametrize(
-    ("name", "sealed"), [("model.safetensors", True), ("model.safetensors", False), ("config.json", False)]
-)
-def test_named_pipe_in_lexical_model_is_rejected(capsys, tmp_path, good, name, sealed):
-    good.write_text(HEADER + PAIR + "".join(f"A {n}.,B {n}.,{label}\n" for n in range(9) for label in LABELS))
-    fit = "lexical fit --pipeline all --l2 1 --train-data".split()
-    run_command(capsys, *fit, good, "--output-dir", tmp_path / "model")
-    if not sealed:
-        (tmp_path / "model" / "checksums.json").unlink()
-    (tmp_path / "model" / name).unlink()
-    os.mkfifo(tmp_path / "model" / name)
-    run_rejected(capsys, "lexical", "score", "--premise", "A.", "--hypothesis", "B.", "--model", tmp_path / "model")
 
 
 def spoilt_gz(content):
@@ -166,23 +151,17 @@ WHOLE = one("label", "neutral")
 LINE = '{"premise": "A.", "hypothesis": "B.", "label": "neutral"}\n'
 CONTENTS = {
     "cut.csv.gz": spoilt_gz(20),
-    "header.csv.gz": b"\x1f\x8b\x08\x00" + b"\0" * 20,
     "flipped.csv.gz": (lambda c: c[:60] + bytes([c[60] ^ 255]) + c[61:])(
         gzip.compress(os.urandom(999) + PAIR.encode())
     ),
     "latin.csv": (HEADER + "caf\xe9,b,neutral\n").encode("latin-1"),
     "nul.csv": HEADER.encode() + b"\0" * 5000,
     "unclosed.csv": (HEADER + '"' + PAIR * 9000).encode(),
-    "columns.jsonl": ("{" + ",".join(f'"{n}":0' for n in range(300_000)) + "}").encode(),
     "columns.parquet": parquet(pa.table({str(n): [0] for n in range(10_001)})),
-    "empty.csv": b"",
     "surrogate.jsonl": LINE.replace("A.", "A \\ud800.").encode(),
     "deep.jsonl": LINE.replace('"A."', "[" * 100_000 + "]" * 100_000).encode(),
-    "huge-number.jsonl": LINE.replace('"neutral"', "1e999").encode(),
     "list-label.jsonl": LINE.replace('"neutral"', "[1]").encode(),
     "struct.parquet": one("premise", {"a": "A."}),
-    "date.parquet": one("label", 2**61, pa.timestamp("us")),
-    "cut.parquet": WHOLE[: len(WHOLE) // 2],
     "footer.parquet": WHOLE[:-60] + bytes(40) + WHOLE[-20:],
     "lfs.csv": f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 12345\n".encode(),
 }
@@ -202,10 +181,8 @@ ODD = {
     "bom.csv": b"\xef\xbb\xbf" + (HEADER + PAIR).encode(),
     "utf16.csv": (HEADER + PAIR).encode("utf-16"),
     "crlf.csv": (HEADER + PAIR).replace("\n", "\r\n").encode(),
-    "nul.csv": (HEADER + "A \0.,B.,neutral\n").encode(),
     "more.parquet": one("more", {"a": [{"b": 1.5}]}),
     "dictionary.parquet": one("label", "neutral", pa.dictionary(pa.int8(), pa.string())),
-    "large.parquet": one("premise", "A.", pa.large_string()),
     "view.parquet": one("premise", "A.", pa.string_view()),
     "emoji.jsonl": LINE.replace("A.", "\\ud83d\\ude00").encode(),
     "members.csv.gz": gzip.compress(HEADER.encode()) + gzip.compress(PAIR.encode()),
@@ -304,23 +281,13 @@ def test_parquet_rows_with_shared_long_text_are_read(tmp_path):
 
 
 VECTORS = {
-    "few.txt": b"a 1 2 3\nb 1 2\n",
     "more.txt": b"a 1 2\nb 1 2 x\n",
     "nan.txt": b"a 1 2\nb nan 2\n",
-    "inf.txt": b"a 1 2\nb 1 1e999\n",
-    "empty.txt": b"",
-    "words.txt": b"only words\n",
     "binary.txt": random.Random(5).randbytes(9000),
     "wide.txt": b"a" + b" 1" * 20_000 + b"\n" + b"b\n" * 1000,
     "promise.vec": b"5 2\na 1 2\n",
-    "digits.vec": b"9" * 5000 + b" 3\na 1 2 3\n",
     "dimensions.vec": b"1 99999999999\na 1\n",
-    "latin.txt": b"caf\xe9 1 2\n",
     "cut.txt.gz": gzip.compress(b"a 1 2\n" * 9000)[:-30],
-    "no.txt.gz": b"a 1 2\n",
-    "no.zip": b"a 1 2\n",
-    "cut.zip": b"PK\x03\x04" + bytes(50),
-    "lfs.txt": b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 12\n",
 }
 
 
@@ -391,7 +358,7 @@ def long_pairs(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("name", ["permuted", "recombined", "breaking_nli"])
+@pytest.mark.parametrize("name", ["permuted", "recombined"])
 def test_long_sentences_are_excluded_and_counted(long_pairs, tmp_path, shared, name):
     pipeline = str(shared / "hub" / "models" / "spacy" / "en_core_web_sm")
     options = {"pipeline": pipeline} if name == "recombined" else {}

@@ -9,13 +9,10 @@ import pytest
 
 from tests.robustness.command import read_files_below, run_rejected, sample_inputs
 from unbag import challenge_sets
-from unbag.api import evaluate
 from unbag.baselines.lexical.fitting import LexicalTrainingOptions
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.request import SetRequest
-from unbag.challenge_sets.selection import PairSelection
 from unbag.data.sources import DataError, open_data
-from unbag.evaluation.comparison import compare
 from unbag.training.config import TrainConfig
 
 WRONG = (10**30, b"x", {"a": 1}, "\n", "a\x1b[31mb", [None], object())
@@ -63,7 +60,7 @@ def test_empty_list_option_is_rejected(pairs, capsys, told, empty):
     assert read_files_below(Path.cwd()) == []
 
 
-@pytest.mark.parametrize("n", [-1, 0, True, 1.5, "5", math.nan, 10**20])
+@pytest.mark.parametrize("n", [0, True, 1.5, 10**20])
 def test_invalid_max_examples_is_rejected(n):
     with pytest.raises(ValueError, match="max_examples"):
         SetRequest("plain", max_examples=n)
@@ -72,12 +69,9 @@ def test_invalid_max_examples_is_rejected(n):
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        *[("max_train_pairs", value) for value in (0, -5, True, 1.5, "all")],
-        *[("l2", value) for value in (0, -1.0, math.nan, math.inf, "1", True)],
-        *[("language", value) for value in ("xx", "", 3)],
-        *[("tags", value) for value in ("nonsense", "", None)],
-        *[("seed", value) for value in (1.5, "13", None, True)],
-        *[("train_data", value) for value in ("snli", [None], [""], {"snli": 1})],
+        *[("max_train_pairs", value) for value in (0, True)],
+        *[("l2", value) for value in (0, math.nan, math.inf)],
+        *(("language", "xx"), ("tags", "nonsense"), ("train_data", [""])),
     ],
 )
 def test_invalid_lexical_recipe_is_rejected(field, value):
@@ -88,15 +82,9 @@ def test_invalid_lexical_recipe_is_rejected(field, value):
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        *[
-            (name, value)
-            for name in ("num_train_epochs", "batch_size", "seed")
-            for value in ("3", 1.5, True, 10**30, math.nan)
-        ],
-        *[("learning_rate", value) for value in ("1", math.nan, math.inf, True, 0, -1)],
-        *[("max_grad_norm", value) for value in (math.inf, math.nan, "x", -1)],
-        *[("word_order", value) for value in ("x", 3, None, [])],
-        *[("corpus", value) for value in ("snli", ("",), (3,), ("a\nb",), None)],
+        *[("batch_size", value) for value in ("3", 1.5, True, 10**30)],
+        *[("learning_rate", value) for value in (math.nan, math.inf, 0, -1)],
+        *(("max_grad_norm", -1), ("word_order", "x"), ("corpus", ("",)), ("corpus", ("a\nb",))),
     ],
 )
 def test_invalid_training_config_is_rejected(field, value):
@@ -113,38 +101,6 @@ def test_boolean_label_is_rejected(tmp_path):
     # the cache must not contain the file from before
     path.write_text('{"premise": "A.", "hypothesis": "B.", "label": 1}\n')
     assert [example.label for example in open_data(path, labels=LABELS.split(",")).iter_examples()] == ["neutral"]
-
-
-@pytest.mark.parametrize(
-    "name", ["corpus", "split", "columns", "labels", "language", "max_examples", "seed", "options"]
-)
-def test_pair_selection_of_wrong_type_is_rejected(name):
-    for value in (10**30, object(), b"x", [None], {1, 2}, lambda: 0):
-        with pytest.raises(ValueError, match=f"expected {name} to be"):
-            PairSelection(**{name: value})
-
-
-@pytest.mark.parametrize("value", [math.inf, math.nan, -1, "x", None, [1], {1, 2}])
-@pytest.mark.parametrize("name", ["metrics", "level", "resamples"])
-def test_compare_option_of_wrong_type_is_rejected(name, value):
-    with pytest.raises(ValueError, match=f"({name}: expected|expected {name}) "):
-        compare("run", "other", **{name: value})
-
-
-@pytest.mark.parametrize("value", [{1}, 1j, b"x"])
-def test_name_or_path_of_wrong_type_is_rejected(value):
-    for name in ("output_dir", "label_map", "revision", "device", "pipeline"):
-        with pytest.raises(ValueError, match="expected"):
-            evaluate(lambda p, h: ["neutral"] * len(p), [], lexical_baseline=False, **{name: value})
-    with pytest.raises(ValueError, match="sets: expected"):
-        evaluate("majority", value, lexical_baseline=False)
-    for call in (
-        lambda: loading.create_builder(value),
-        lambda: loading.create_builder("plain", value),
-        lambda: compare("run", value),
-    ):
-        with pytest.raises(ValueError, match="expected"):
-            call()
 
 
 @pytest.mark.parametrize("corpus", ["snli ", " snli", "snli\n", "snli, mnli "])

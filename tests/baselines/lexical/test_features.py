@@ -19,10 +19,6 @@ from unbag.baselines.lexical.words import (
     ALL,
     BY_CONTEXT,
     BY_TYPE,
-    PENN,
-    PIPELINES,
-    UNIVERSAL,
-    ContextWordSelector,
     TypeWordSelector,
     WordSelector,
     build_model_word_selector,
@@ -92,14 +88,7 @@ def test_pipeline_without_penn_tags_raises(monkeypatch):
         build_word_selector("mine", "en")
 
 
-def test_selector_by_tags_in_context_needs_no_segmenter(monkeypatch):
-    monkeypatch.setattr(lexical_words, "Tagger", _SuffixTagger)
-    monkeypatch.setattr(lexical_words, "build_tokenizer_identity", lambda language: pytest.fail("requires rjieba"))
-    assert build_word_selector("any", "zh").identity == "words tagged as content by a test"
-    assert isinstance(build_word_selector("any", "zh"), ContextWordSelector)
-
-
-def test_words_by_type_require_english():
+def test_word_selector_with_invalid_options_raises():
     with pytest.raises(
         ValueError, match=r"tags='type': expected English pairs, got the language 'zh'; use tags in context"
     ):
@@ -125,22 +114,10 @@ def test_words_of_figure_2_are_selected(shared, tmp_path, monkeypatch):
     assert {"there", "hot", "balloons"} <= set(fourth)
 
 
-def test_default_words_of_language_without_pipeline_are_all_words():
-    assert PIPELINES["de"] == ALL
-    selector = build_word_selector(None, "de")
-    assert selector.identity == build_word_selector(ALL, "de").identity
-    assert selector.select_words(["Ein Mann schläft."]) == {"Ein Mann schläft.": ("ein", "mann", "schläft")}
-
-
 def test_not_there_and_auxiliaries_are_content_words():
     """In Figure 2 of Nie et al. 2019, *not* and *there* are features; *will* and *that* have other tags."""
     tagged = (("There", "EX"), ("are", "VBP"), ("n't", "RB"), ("will", "MD"), ("that", "WDT"), ("when", "WRB"))
     assert select_content_words(tagged) == ("are", "n't", "there")
-
-
-def test_other_languages_use_universal_tags():
-    assert select_content_words((("A", "NN"), ("b", "NOUN"), ("c", "PART")), UNIVERSAL) == ("b",)
-    assert not PENN & UNIVERSAL
 
 
 Q = 5

@@ -92,27 +92,12 @@ def test_example_is_scored_by_model_without_it(pairs, tmp_path):
         assert compute_lexical_score(model, *example[1:4]).probabilities.tobytes() == score.probabilities.tobytes()
 
 
-def test_unseen_pairs_have_one_scorer(pairs, tmp_path):
-    other = tmp_path / "other.jsonl"
-    other.write_text(pairs.read_text().splitlines()[0] + "\n")
-    assert len(fit_or_load_scorer_models(recipe(pairs), open_data(other))) == 1
-
-
 def test_smaller_training_sample_is_subset_of_larger(pairs):
     few, more = (load_lexical_model(fit_or_load_lexical_model(recipe(pairs, max_train_pairs=n))) for n in (30, 60))
     assert (few.record["pairs"], more.record["pairs"]) == (30, 60)
     assert set(few.vocabulary.words) <= set(more.vocabulary.words)
     with pytest.raises(ValueError, match="max_train_pairs: expected at most 120 pairs, got 121"):
         fit_or_load_lexical_model(recipe(pairs, max_train_pairs=121))
-
-
-@pytest.mark.parametrize("options", [{}, {"max_train_pairs": 20}])
-def test_progress_counts_read_pairs(pairs, options):
-    calls = []
-    fit_or_load_lexical_model(recipe(pairs, **options), progress=lambda *each: calls.append(each))
-    n = options.get("max_train_pairs") or sum(1 for _ in open_data(pairs).iter_examples())
-    assert calls[0] == (0, n)
-    assert calls[-1] == (n, n)
 
 
 def test_fitted_model_opens_from_folder(pairs, tmp_path):

@@ -1,7 +1,5 @@
 """Tests of the fit of the lexical model: loss, optimizer and regression."""
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -9,67 +7,9 @@ from sklearn.linear_model import LogisticRegression
 
 from unbag.baselines.lexical.optimizer import NotConvergedError, minimize
 from unbag.baselines.lexical.regression import (
-    PenalizedCrossEntropy,
     compute_lms,
     fit_softmax_regression,
-    merge_equal_columns,
 )
-
-CONTRASTS = np.array([[1.0, 0.5], [-1.0, 0.5], [0.0, -1.0]], dtype=np.float64)
-
-
-@pytest.fixture
-def problem():
-    rng = np.random.default_rng(1)
-    entries = np.arange(50)[:, None] < [50, 40, 30, 25, 20, 10, 5, 2]
-    columns = sparse.csc_matrix(np.where(rng.permuted(entries, axis=0), rng.random((50, 8)), 0), dtype=np.float64)
-    labels = rng.integers(0, 3, size=50)
-    penalty = rng.random(8).astype(np.float64)
-    return columns, labels, penalty, rng.normal(size=(2, 8)).astype(np.float64)
-
-
-def _value_and_gradient(columns, labels, penalty, weights):
-    with ThreadPoolExecutor(2) as pool:
-        return PenalizedCrossEntropy(columns, labels, CONTRASTS, penalty, pool)(weights)
-
-
-def test_value_and_gradient_equal_formula(problem):
-    columns, labels, penalty, weights = problem
-    dense, double = columns.toarray().astype(np.float64), weights.astype(np.float64)
-    logits = dense @ double.T @ CONTRASTS.T
-    probabilities = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    value, gradient = _value_and_gradient(*problem)
-    expected = -np.log(probabilities[np.arange(50), labels]).sum() + 0.5 * (penalty * double**2).sum()
-    assert value == pytest.approx(expected, rel=1e-6)
-    by_weights = CONTRASTS.T @ (probabilities - np.eye(3)[labels]).T @ dense + penalty * double
-    np.testing.assert_allclose(gradient, by_weights, rtol=1e-4, atol=1e-5)
-
-
-def test_block_size_changes_only_rounding(problem, monkeypatch):
-    value, gradient = _value_and_gradient(*problem)
-    monkeypatch.setattr("unbag.baselines.lexical.regression._LOGITS", 7)
-    monkeypatch.setattr("unbag.baselines.lexical.regression._PIECE", 11)
-    # only four of eight columns have more entries
-    monkeypatch.setattr("unbag.baselines.lexical.regression._FREQUENT", 20)
-    in_pieces, same = _value_and_gradient(*problem)
-    assert in_pieces == pytest.approx(value, rel=1e-7)
-    np.testing.assert_allclose(same, gradient, rtol=1e-6, atol=1e-7)
-
-
-RNG = np.random.default_rng(5)
-
-
-def test_minimum_of_quadratic_is_found() -> None:
-    curvature = np.logspace(0, 3, 50)
-    target = RNG.normal(size=50)
-
-    def objective(x: np.ndarray) -> tuple[float, np.ndarray]:
-        gradient = curvature * (x - target)
-        return float(0.5 * ((x - target) @ gradient)), gradient
-
-    found, steps = minimize(objective, np.zeros(50), 1e-12)
-    np.testing.assert_allclose(found, target, atol=1e-9)
-    assert steps > 2
 
 
 def test_function_without_minimum_raises() -> None:
@@ -108,25 +48,6 @@ def test_equal_columns_have_equal_weights():
     assert (weights[50:60] == weights[50]).all()
     assert not weights[60:70].any()
     assert weights[50].any()
-
-
-def test_merging_keeps_products_and_penalty():
-    matrix, _ = _sample_data()
-    merged, group, roots = merge_equal_columns(matrix)
-    assert merged.shape[1] == len(roots) == 120 - 9 - 9
-    per_group = np.random.default_rng(1).normal(size=len(roots))
-    weights = (per_group / roots)[group]
-    np.testing.assert_allclose(matrix @ weights, merged @ per_group, rtol=1e-9, atol=1e-9)
-    assert (weights**2).sum() == pytest.approx((per_group**2).sum(), rel=1e-9)
-
-
-def test_gradient_is_zero_at_fit():
-    matrix, gold = _sample_data()
-    model = fit_softmax_regression(matrix, gold, l2=2.0)
-    error = model.probabilities(matrix) - np.eye(3)[gold]
-    gradient = matrix.T @ error + 2.0 * model.weights
-    assert np.abs(gradient).max() < 1e-10
-    assert np.abs(error.sum(axis=0)).max() < 1e-10, "the bias is not penalised"
 
 
 def test_few_pairs_are_fitted():

@@ -68,9 +68,7 @@ def test_projections_of_inclusions_match_finite_models(quantifier, relation, par
         (EVERY, A, Relation.FORWARD_ENTAILMENT),
         (EVERY, NO, Relation.ALTERNATION),
         (NO, A, Relation.NEGATION),
-        (EVERY, Determiner(DeterminerKind.NOT_EVERY), Relation.NEGATION),
         (A, Determiner(DeterminerKind.NOT_EVERY), Relation.COVER),
-        (Determiner(DeterminerKind.MOST), A, Relation.FORWARD_ENTAILMENT),
         (Determiner(DeterminerKind.SOME, 3), Determiner(DeterminerKind.SOME, 2), Relation.FORWARD_ENTAILMENT),
         (Determiner(DeterminerKind.AT_MOST, 3), Determiner(DeterminerKind.SOME, 4), Relation.NEGATION),
         (Determiner(DeterminerKind.AT_MOST, 3), Determiner(DeterminerKind.EXACTLY, 2), Relation.REVERSE_ENTAILMENT),
@@ -78,7 +76,6 @@ def test_projections_of_inclusions_match_finite_models(quantifier, relation, par
         (FEW, Determiner(DeterminerKind.SOME, 5), None),  # the number for "few" is undefined
         (Determiner(DeterminerKind.SHARE, 60), Determiner(DeterminerKind.MOST), Relation.FORWARD_ENTAILMENT),
         (Determiner(DeterminerKind.SHARE, 40), Determiner(DeterminerKind.SHARE, 30), Relation.FORWARD_ENTAILMENT),
-        (Determiner(DeterminerKind.SHARE, 40), Determiner(DeterminerKind.MOST), Relation.REVERSE_ENTAILMENT),
         (Determiner(DeterminerKind.OTHER, words="every other"), EVERY, None),
         (
             Determiner(DeterminerKind.OTHER, words="both"),
@@ -124,26 +121,16 @@ def test_is_existential_if_condition_requires_members(determiner, is_existential
     [
         ("At least three students read.", "Some students read.", Determiner(DeterminerKind.SOME, 3)),
         ("More than five of the boys left.", "Some boys left.", Determiner(DeterminerKind.SOME, 6)),
-        ("At most 12 boys left.", "Some boys left.", Determiner(DeterminerKind.AT_MOST, 12)),
         ("Fewer than ten boys left.", "Some boys left.", Determiner(DeterminerKind.AT_MOST, 9)),
         ("Exactly two dogs bark.", "Some dogs bark.", Determiner(DeterminerKind.EXACTLY, 2)),
         ("All but one man sat.", "Some man sat.", Determiner(DeterminerKind.ALL_BUT, 1)),
-        ("Most of the people slept.", "Some people slept.", Determiner(DeterminerKind.MOST)),
-        ("Not every man sat.", "Some man sat.", Determiner(DeterminerKind.NOT_EVERY)),
         ("Every one of the two dogs sat.", "Some dogs sat.", EVERY),
-        ("None of the men left.", "No men left.", NO),
         ("Nobody left.", "No person left.", NO),
         ("He saw anything.", "He saw some thing.", ANY),
-        ("Few of the delegates ran.", "Some delegates ran.", FEW),
         ("He sings every morning.", "He sings some morning.", EVERY),
-        ("He sings most nights.", "He sings some nights.", Determiner(DeterminerKind.MOST)),
         ("At no time did he sing.", "At no time did he sing.", NO),
-        ("He likes all dogs.", "He likes some dogs.", EVERY),
-        ("Nobody's dog barked.", "No person's dog barked.", NO),
         ("Thirty percent of the boys left.", "Some boys left.", Determiner(DeterminerKind.SHARE, 30)),
-        ("At least two thirds of the boys left.", "Some boys left.", Determiner(DeterminerKind.SHARE, 66)),
         ("He sings every other day.", "He sings some day.", Determiner(DeterminerKind.OTHER, words="every other")),
-        ("Almost every boy left.", "Some boy left.", Determiner(DeterminerKind.OTHER, words="almost every")),
         ("Three out of ten boys left.", "Some boys left.", Determiner(DeterminerKind.OTHER, words="three out of ten")),
     ],
 )
@@ -160,11 +147,9 @@ def test_replace_determiners_merges_several_words(sentence, text, determiner):
     [
         "It was the most beautiful town.",
         "He did not like it at all.",
-        "She slept all day.",
         "He jumped over a fence.",
         "The boys all sang.",
         "He no longer sings.",
-        "They hugged each other.",
     ],
 )
 def test_replace_determiners_keeps_other_uses(sentence):

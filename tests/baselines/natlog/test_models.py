@@ -219,14 +219,6 @@ def test_outcomes_do_not_change_with_higher_bound(number):
         )
 
 
-def test_outcomes_change_with_lower_bound():
-    """The bound is 2 (k + 1) instead of k + 1: at least two in Y and exactly two outside of Y are four things."""
-    two, all_but_two = NounPhrase(Quantifier.A, 2), NounPhrase(Quantifier.ALL_BUT, 2)
-    shape = PairLogicalForm(ClauseLogicalForm(THE, two), ClauseLogicalForm(THE, all_but_two), WordRelations())
-    assert (True, True) not in find_truth_value_models(shape, 3)
-    assert (True, True) in find_truth_value_models(shape)
-
-
 def test_outcomes_of_exchanged_pair_without_object_raise():
     with pytest.raises(ValueError, match="swapped pair: expected a grammatical object in both sentences"):
         find_truth_value_models(PairLogicalForm(ClauseLogicalForm(THE), ClauseLogicalForm(THE), EXCHANGE_LEXICON))

@@ -82,12 +82,9 @@ def test_article_agrees_with_added_adjective(add):
         *(("The hat touches a car.", [each], ["hat", "car"], each == "red") for each in ("red", "elderly", "teenage")),
         *(("The man sees a woman.", [each], ["man", "woman"], each != "red") for each in ("red", "elderly", "teenage")),
         # animals can be young, but cars cannot
-        (SENTENCE, ["young"], ["man", "dog"], True),
         ("The man sees a car.", ["young"], ["man", "car"], False),
         # the context contradicts the adjective
         ("A girl sees the car.", ["old"], ["girl", "car"], False),
-        ("A woman sees the hair lady.", ["blond"], ["woman", "lady"], False),
-        ("A horse sees the car.", ["blue"], ["horse", "car"], False),
     ],
 )
 def test_adjective_is_added_only_if_both_nouns_take_it(add, sentence, adjectives, nouns, taken):
@@ -145,18 +142,12 @@ NOUNS = "man dog cat hat group person clown front jean teacher car house woman s
 REFUSED = {
     "The man sleeps.": AddAmodExclusionReason.ONE_NOUN,
     "A dog sees a dog.": AddAmodExclusionReason.ONE_NOUN,
-    "Tom sees a dog.": AddAmodExclusionReason.ONE_NOUN,
-    "He sees a dog.": AddAmodExclusionReason.ONE_NOUN,
-    "A man in jeans": AddAmodExclusionReason.ONE_NOUN,
     "A group of people sleeps.": AddAmodExclusionReason.ONE_NOUN,
-    "The man is a teacher.": AddAmodExclusionReason.ONE_NOUN,
-    "A man is dressed as a clown.": AddAmodExclusionReason.ONE_NOUN,
     "The dog sleeps in front of the house.": None,
     "The men and women sleep.": AddAmodExclusionReason.ONE_NOUN,
     "The man has a fisherman's hat.": AddAmodExclusionReason.ONE_NOUN,
     "Another man sees a dog.": AddAmodExclusionReason.ONE_NOUN,
     "The man does not see the dog.": AddAmodExclusionReason.NEGATED,
-    "The man sleeps without a hat.": AddAmodExclusionReason.NEGATED,
     "The red man sees a dog.": AddAmodExclusionReason.NOT_SHARED,
     "A old man sees a dog.": AddAmodExclusionReason.DETERMINER,
 }

@@ -1,4 +1,4 @@
-from unbag.challenge_sets.perturbations.corpus_counts import BOUNDARY, count_words_and_bigrams, split_with_boundaries
+from unbag.challenge_sets.perturbations.corpus_counts import BOUNDARY, count_words_and_bigrams
 from unbag.data.sources import Example
 
 EXAMPLES = [
@@ -22,9 +22,3 @@ def test_words_and_bigrams_count_shared_premise_once():
 def test_word_pairs_are_counted_in_contradictions():
     found = count_words_and_bigrams(EXAMPLES, {"dog", "cat", "red"})
     assert found.pairs == {("dog", "cat"): 1, ("red", "dog"): 1, ("red", "cat"): 1}
-
-
-def test_split_with_edges_marks_punctuation_and_ends():
-    assert split_with_boundaries("A dog") == [BOUNDARY, "a", "dog", BOUNDARY]
-    assert split_with_boundaries('"A dog!"') == [BOUNDARY, BOUNDARY, "a", "dog", BOUNDARY, BOUNDARY]
-    assert split_with_boundaries("") == [BOUNDARY, BOUNDARY]

@@ -9,19 +9,6 @@ def test_first_item_of_each_sentence_is_kept():
     assert [number for _, number in deduplicate(items, lambda item: item[0])] == [0, 1, 3]
 
 
-def test_iter_distinct_is_lazy():
-    taken = []
-
-    def items():
-        for sentence in ("A dog runs.", "A dog runs.", "A cat runs.", "A bird runs."):
-            taken.append(sentence)
-            yield sentence
-
-    found = deduplicate(items(), str)
-    assert [next(found), next(found)] == ["A dog runs.", "A cat runs."]
-    assert len(taken) == 3
-
-
 def test_hundred_thousand_sentences_need_little_memory():
     code = (
         "import tracemalloc; from unbag.challenge_sets.pairs import deduplicate\n"

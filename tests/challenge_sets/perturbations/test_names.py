@@ -3,12 +3,10 @@ from collections import Counter
 
 import pytest
 
-from unbag.baselines.wordnet.relations import WordNetRelation
-from unbag.challenge_sets.perturbations.name_mentions import JOINED, NOT_LISTED, PLACE_LEVELS, ROLE, PlaceLevel
+from unbag.challenge_sets.perturbations.name_mentions import JOINED, NOT_LISTED, PLACE_LEVELS, ROLE
 from unbag.challenge_sets.perturbations.names import (
     FEW,
     MIN_NAMES,
-    NAMES,
     OTHER_PLACE,
     PRONOUN,
     REASONS,
@@ -95,16 +93,6 @@ def test_name_pairs_depend_on_seed():
     assert by_seed == [str(build_name_pairs(lambda: TEXT, seed)) for seed in range(5)]
 
 
-def test_name_pairs_are_contradictions_of_co_hyponyms():
-    for pair in build_name_pairs(lambda: TEXT).values():
-        assert (pair.category, pair.relation, pair.label) == (NAMES, WordNetRelation.CO_HYPONYM, "contradiction")
-
-
-def test_name_pairs_sample_all_other_persons():
-    drawn = {replace_name(*PERSONS[0], collect_names(TEXT), seed).new for seed in range(100)}
-    assert drawn == {"Smith", "Baker", "Carter"}
-
-
 @pytest.mark.parametrize(
     ("sentence", "reason"),
     [
@@ -179,9 +167,3 @@ def test_city_is_not_exchanged_with_country():
     countries = [annotate(f"They arrived in [{name}] today.", "GPE") for name in ("France", "Italy", "Norway")]
     for premise, pair in build_name_pairs(lambda: [*CITIES, *countries]).items():
         assert PLACE_LEVELS[pair.old] is PLACE_LEVELS[pair.new], premise
-
-
-def test_place_levels_are_unambiguous():
-    counts = Counter(PLACE_LEVELS.values())
-    assert counts[PlaceLevel.STATE] == 47  # except Georgia, New York and Washington
-    assert {"Georgia", "New York", "Washington", "Singapore", "Mexico"}.isdisjoint(PLACE_LEVELS)

@@ -79,14 +79,8 @@ def test_each_template_negates_sentence(parser, sentence, expected):
 @pytest.mark.parametrize(
     "sentence",
     [
-        *(
-            "A man with a hat.",
-            "No man is riding a horse.",
-            "A man rides while a dog barks.",
-            "Is a man riding?",
-        ),
-        *("A man sits and reads a book.", "There is a man on a horse.", "Every man is riding.", "Dog runs in snow."),
-        *("A group of people are walking.", "A man was riding a horse.", "A man, in a hat, is riding.", ""),
+        *("A man with a hat.", "No man is riding a horse.", "A man rides while a dog barks.", "Is a man riding?"),
+        *("There is a man on a horse.", "Dog runs in snow.", "A man was riding a horse.", ""),
     ],
 )
 def test_plain_clause_other_sentences_are_none(parser, sentence):

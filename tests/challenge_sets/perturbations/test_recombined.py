@@ -4,7 +4,6 @@ from collections import Counter, defaultdict
 import pyarrow.parquet as pq
 import pytest
 
-from unbag.challenge_sets.perturbations import recombined
 from unbag.challenge_sets.perturbations.arguments import collect_content_stems, expand_stems
 from unbag.challenge_sets.perturbations.recombined import (
     EXCHANGES,
@@ -208,13 +207,3 @@ def test_row_depends_only_on_example_and_pool(real_rows, real_examples, real_poo
     [again, other] = [_build_real_rows(few, real_pool, parser, sizes=(4,), seed=seed) for seed in (13, 14)]
     assert {row["id"]: row for row in again}.items() <= found.items()
     assert [row["premise"] for row in again] != [row["premise"] for row in other]
-
-
-def test_memory_is_limited_by_pool_size(monkeypatch):
-    """At most the sentences of the pool are in memory, for any number of premises."""
-    held = []
-    monkeypatch.setattr(recombined, "heappush", lambda heap, entry: (heap.append(entry), held.append(len(heap))))
-    monkeypatch.setattr(recombined, "heappushpop", lambda heap, entry: entry)
-    sentences = (Example(str(n), f"A man number {n} is sleeping.", "", "neutral") for n in range(1_000))
-    assert len(draw_filler_sentences(sentences, size=7)) == 7
-    assert max(held) == 7

@@ -24,9 +24,8 @@ def test_vocabulary_half_is_stable():
 @pytest.mark.parametrize(
     "forms",
     [
-        *("sky skies", "cry cries crying cried", "lie lies lying", "use uses using", "ride rides riding", "bus buses"),
-        *("sit sits sitting", "go goes going", "dress dresses", "glass glasses", "policewoman policewomen", "Dog dogs"),
-        *("child children", "hug hugs hugging", "shoe shoes", "horse horses", "watch watches watching"),
+        *("cry cries crying cried", "lie lies lying", "ride rides riding", "hug hugs hugging", "go goes going"),
+        *("dress dresses", "policewoman policewomen", "child children", "Dog dogs"),
     ],
 )
 def test_inflected_forms_have_same_stem(forms):

@@ -16,21 +16,14 @@ from unbag.utils import parallel
 FORMS = [
     # plural, third person singular, base form
     ("are", "is", "be"),
-    ("were", "was", "be"),
     ("have", "has", "have"),
-    ("do", "does", "do"),
     ("go", "goes", "go"),
-    ("undergo", "undergoes", "undergo"),
-    ("ride", "rides", "ride"),
     ("watch", "watches", "watch"),
-    ("pass", "passes", "pass"),
     ("focus", "focuses", "focus"),
     ("carry", "carries", "carry"),
     ("lie", "lies", "lie"),
     ("play", "plays", "play"),
-    ("fix", "fixes", "fix"),
     ("push", "pushes", "push"),
-    ("close", "closes", "close"),
 ]
 
 
@@ -53,15 +46,13 @@ def test_first_person_has_separate_forms():
 
 
 AN = [
-    *("apple", "egg", "ice", "orange", "umbrella", "hour", "honest", "heir", "honor", "unimportant", "uninteresting"),
-    *("ugly", "uncle", "8", "80", "8th", "11", "11th", "18", "18th", "11,000", "800", "X", "MRI", "F-16", "undershirt"),
-    *("urn", "usher", "understated", "utter", "unusual", "unidentified", "us", "old-fashioned", "oboe", "Indian"),
+    *("apple", "umbrella", "hour", "unimportant", "uninteresting", "uncle", "8", "8th", "11", "18th", "11,000", "800"),
+    *("X", "MRI", "F-16", "urn", "usher", "utter", "unidentified", "us", "old-fashioned", "oboe"),
 ]
 
 A = [
-    *("banana", "house", "horse", "union", "unicycle", "uniform", "university", "useful", "user", "European", "ewe"),
-    *("one", "one-way", "once", "ukulele", "utility", "urinal", "UFO", "1", "10", "7th", "110", "1,100", "yellow", "B"),
-    *("US", "unique", "unanimous", "usual", "ouija", "hot", "Utah", "12-year-old", "uterus", "TV", "onesie"),
+    *("banana", "house", "union", "unicycle", "useful", "European", "ewe", "one-way", "once", "ukulele", "utility"),
+    *("urinal", "UFO", "1", "110", "1,100", "yellow", "B", "US", "unanimous", "usual", "ouija", "Utah", "12-year-old"),
 ]
 
 
@@ -89,8 +80,7 @@ def test_other_words_are_unchanged():
     [
         *[("cat", "cats"), ("box", "boxes"), ("woman", "women"), ("child", "children"), ("deer", "deer")],
         *[("lady", "ladies"), ("toy", "toys"), ("snowman", "snowmen"), ("goldfish", "goldfish"), ("human", "humans")],
-        *[("church", "churches"), ("tooth", "teeth"), ("little old lady", "little old ladies")],
-        *[("day", "days"), ("pony", "ponies"), ("dish", "dishes"), ("piano", "pianos"), ("school bus", "school buses")],
+        *[("tooth", "teeth"), ("little old lady", "little old ladies"), ("piano", "pianos")],
     ],
 )
 def test_nouns_are_pluralized(one, many):

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from unbag.challenge_sets.perturbations.minitrees import MiniTreeRatioCalculator, MiniTrees
-from unbag.data.text.tagging import Tagger
 from unbag.scoring.pos_minitree import TAGS, compute_neighbor_distributions, compute_sentence_signature, encode_tags
 
 CAT = (("The", "DET"), ("cat", "NOUN"), ("sees", "VERB"), ("the", "DET"), ("old", "ADJ"), ("dog", "NOUN"))
@@ -110,24 +109,3 @@ def test_text_definition_requires_same_tokens(trees_of_text):
         ["dog"], [[""]], [np.array([[3, 1, 2, 0]])]
     )
     assert np.isnan(found).all()
-
-
-def test_unknown_definition_raises():
-    with pytest.raises(ValueError, match="definition: expected one of code, text, got 'both'"):
-        MiniTrees(definition="both")
-
-
-def test_orders_of_wrong_length_raise(trees_of_code):
-    with pytest.raises(ValueError, match=r"orders: expected shape \(q, 6\), got \(1, 3\)"):
-        trees_of_code.compute_permuted_signatures(CAT, np.zeros((1, 3), dtype=np.int64))
-
-
-def test_corpus_can_be_streamed(shared, tmp_path):
-    tagger = Tagger(shared / "hub" / "models" / "spacy" / "en_core_web_sm", cache=tmp_path)
-    sentences = ["A man sleeps.", "Two dogs chase a red ball.", "A man sleeps."]
-    trees_of_code = MiniTrees.from_sentences(iter(sentences), tagger)
-    by_hand = MiniTrees()
-    for sentence in sentences:
-        by_hand.add(tagger.tag([sentence])[sentence])
-    assert trees_of_code.compute_table() == by_hand.compute_table()
-    assert trees_of_code.compute_tag_distributions(["man"])[0, TAGS.index("DET")] == pytest.approx(1 / 3)

@@ -1,4 +1,4 @@
-"""Tests of the report in a browser: no errors, no network requests, working filters, accessibility."""
+"""Tests of the report in a browser: no errors, no network requests, working filters; nightly also accessibility."""
 
 from itertools import pairwise
 
@@ -97,6 +97,7 @@ def test_filters_combine(open_report):
     expect(page.locator("#count")).to_contain_text(f"{everything} of {everything} examples")
 
 
+@pytest.mark.nightly
 def test_more_examples_are_shown_on_request(open_report):
     page = open_report()
     first = page.locator(".example:visible").count()
@@ -104,12 +105,14 @@ def test_more_examples_are_shown_on_request(open_report):
     assert page.locator(".example:visible").count() == min(2 * first, page.locator(".example").count()) > first
 
 
+@pytest.mark.nightly
 def test_without_scripts_all_examples_are_visible(open_report):
     page = open_report(java_script_enabled=False)
     assert page.locator(".example:visible").count() == page.locator(".example").count() > 0
     assert page.locator("#filters:visible").count() == 0
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("width", [390, 800, 1280])
 def test_all_table_columns_are_visible(open_report, width):
     page = open_report({"width": width, "height": 844})
@@ -122,6 +125,7 @@ def test_all_table_columns_are_visible(open_report, width):
     assert beyond == []
 
 
+@pytest.mark.nightly
 def test_phone_needs_no_horizontal_scrolling(open_report):
     page = open_report(PHONE)
     for open_page in (False, True):
@@ -130,6 +134,7 @@ def test_phone_needs_no_horizontal_scrolling(open_report):
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_has_sufficient_contrast(open_report, scheme):
     page = open_report(color_scheme=scheme)
@@ -141,6 +146,7 @@ def test_text_has_sufficient_contrast(open_report, scheme):
     assert (max(map(int, behind[4:-1].split(","))) < 60) == (scheme == "dark")
 
 
+@pytest.mark.nightly
 def test_printed_page_is_light_without_controls(open_report):
     page = open_report(color_scheme="dark")
     page.emulate_media(media="print", color_scheme="dark")
@@ -151,6 +157,7 @@ def test_printed_page_is_light_without_controls(open_report):
     assert page.locator("details.set:not([open])").count() == 0, "printing opens the sections"
 
 
+@pytest.mark.nightly
 def test_collapsed_report_is_short_and_link_opens_section(browser, report):
     page = browser.new_page()
     page.goto(report.as_uri())
@@ -164,6 +171,7 @@ def test_collapsed_report_is_short_and_link_opens_section(browser, report):
     page.close()
 
 
+@pytest.mark.nightly
 def test_filters_and_tables_are_reachable_by_keyboard(open_report):
     page = open_report()
     page.focus("#f-set")
@@ -175,6 +183,7 @@ def test_filters_and_tables_are_reachable_by_keyboard(open_report):
     assert page.locator(".scroll:not([tabindex='0'])").count() == 0
 
 
+@pytest.mark.nightly
 def test_screen_reader_labels_are_present(open_report):
     page = open_report()
     levels = page.evaluate("[...document.querySelectorAll('h1,h2,h3,h4')].map((each) => Number(each.tagName[1]))")

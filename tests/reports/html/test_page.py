@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import replace
-from html import escape
 from io import StringIO
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from rich.console import Console
 from tests.reports.html.conftest import HOSTILE, HOSTILE_NAME
 from unbag import challenge_sets
 from unbag.challenge_sets import results
-from unbag.challenge_sets.base import LAST, SKILL
+from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.papers import list_published_scores
 from unbag.challenge_sets.results import Result, SkippedSet
 from unbag.challenge_sets.views import figures
@@ -200,15 +199,6 @@ def test_each_result_has_reproduce_command(written_report, tmp_path):
     assert text.count("No command reproduces this result: the model is a Python object") == 1
 
 
-@pytest.mark.parametrize("name", challenge_sets.list_set_names())
-def test_every_set_has_report_section(name):
-    described = challenge_sets.get_challenge_set(name)
-    assert described.question.endswith("?")
-    assert described.list_metrics_with_role("beside_papers")
-    assert described.report_order < LAST
-    assert "Up to" in described.example_rule
-
-
 def test_sentences_and_names_are_escaped(report):
     text = report.read_text(encoding="utf-8")
     assert HOSTILE not in text
@@ -305,15 +295,6 @@ def test_report_has_order_of_terminal_and_corpus_last(report, folders):
     console.print(build_summary_table(results.read_results(folders[0] / results.FILE)))
     places = [console.file.getvalue().index(f"\n{title} ") for title in titles]
     assert places == sorted(places)
-
-
-def test_sections_name_publisher_of_set(report, folders):
-    text = report.read_text(encoding="utf-8")
-    groups = load_report_data(folders).groups
-    assert len(groups) == 4
-    for group in groups:
-        name, address = challenge_sets.get_challenge_set(group.set).publisher
-        assert f'Published by <a href="{address}" rel="noreferrer">{escape(name)}</a>.' in text
 
 
 def test_models_and_references_have_distinct_styles():
