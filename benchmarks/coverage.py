@@ -11,7 +11,7 @@ scored by the code that scores models. The interval is then compared with the tr
 - the same P^c with permutations treated as independent rows, to show the error of ignoring sources;
 - the gap in accuracy of two models on the same 300 examples, which are correct together more often than by chance.
 
-The seed is fixed. The program prints one JSON line. The test `tests/scoring/test_coverage.py` runs fewer simulations.
+The seed is fixed. The program prints one JSON line. The test `tests/scoring/test_intervals.py` runs fewer simulations.
 """
 
 import argparse

@@ -14,7 +14,7 @@ differences between two systems on the same rows. For rows that share sources, i
 - difference of opposites: the second system is correct with probability 1 - p.
 
 The seed is fixed. The program prints one JSON line, or the table of the documentation. The test
-`tests/scoring/test_coverage.py` runs fewer simulations.
+`tests/scoring/test_intervals.py` runs fewer simulations.
 """
 
 import argparse

@@ -18,16 +18,6 @@ def test_sets_and_report_are_identical_with_other_kernels(tmp_path):
     assert oldest == newer
 
 
-def test_environments_include_each_kernel_and_two_threads():
-    values = {(name, value) for each in ENVIRONMENTS.values() for name, value in each.items()}
-    for kernel in ("Haswell", "SkylakeX", "Sandybridge", "Zen"):
-        assert ("OPENBLAS_CORETYPE", kernel) in values
-    for capability in ("default", "avx2", "avx512"):
-        assert ("ATEN_CPU_CAPABILITY", capability) in values
-    assert {("OMP_NUM_THREADS", "1"), ("OMP_NUM_THREADS", "2")} <= values
-    assert "ONEDNN_MAX_CPU_ISA" in dict(values)
-
-
 def test_main_with_difference_names_it_and_returns_1(monkeypatch, capsys):
     found = iter([{"demo plain": "a", "demo swapped": "b"}, {"demo plain": "a", "demo swapped": "c"}])
     monkeypatch.setattr("tools.portability.start_build", lambda name, folder, *arguments: None)

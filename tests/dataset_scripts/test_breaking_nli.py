@@ -71,32 +71,6 @@ def test_pairs_are_built_from_each_distinct_premise(pairs):
     assert len(made) >= 5
 
 
-def test_row_contains_replacement_and_pair_frequency(pairs):
-    rows = loading.load("breaking_nli", data=pairs, q=9)
-    by_words = {(row["replaced"], row["replacement"]): row for row in rows}
-    row = by_words["Two", "Three"]
-    assert (row["category"], row["relation"], row["pair_frequency"], row["similarity"]) == (
-        *("cardinals", "co_hyponym", 1),
-        None,
-    )
-    assert all(" " not in row["replaced"] for row in rows)
-
-
-def test_replacements_are_attested_in_training_corpus(pairs, write_pairs):
-    training = write_pairs([("Three dogs run.", "Two dogs.", "neutral")], "training.jsonl")
-    rows = loading.load("breaking_nli", data=pairs, train_data=(training,))
-    assert rows["hypothesis"][:] == ["Three dogs run in a park."]
-
-
-def test_record_counts_exclusions_by_reason(pairs):
-    first = build_requested_set(SetRequest("breaking_nli", options={"data": pairs}))
-    again = build_requested_set(SetRequest("breaking_nli", options={"data": pairs}))  # loaded from the cache
-    assert first.config == again.config
-    assert first.config["rejected"]["word not in the training corpus"] >= 1
-    assert first.config["attested_in"][0]["origin"] == "pairs.jsonl"
-    assert first.data["excluded"] == {"with a repeated premise or no word to replace": 3}
-
-
 def test_official_pairs_have_category_and_annotators(official):
     folder = str(Path(official).parent)
     assert loading.create_builder("breaking_nli", "official", file=folder).config.file == official
@@ -112,13 +86,6 @@ def test_official_pair_frequencies_need_training_corpus(official, write_pairs):
     training = write_pairs([("A red hat.", "A blue hat.", "contradiction")] * 2, "training.jsonl")
     rows = loading.load("breaking_nli", "official", file=official, train_data=(training,))
     assert rows["pair_frequency"][:] == [2, 0, 0, 0]
-
-
-def test_similarities_come_from_embeddings(official, tmp_path):
-    vectors = tmp_path / "vectors.txt"
-    vectors.write_text("red 1 0\nblue 1 1\norange -1 0\nsofa 1 2\n")
-    rows = loading.load("breaking_nli", "official", file=official, embeddings=str(vectors))
-    assert rows["similarity"][:] == [pytest.approx(0.5**0.5), -1.0, None, None]  # None: words without a vector
 
 
 def test_text_bigrams_must_occur_ten_times(pairs, tmp_path):

@@ -52,15 +52,6 @@ def test_every_example_is_scored_and_misleading_ones_are_found(options):
     assert rows[0]["annotator_labels"] == [1, 1, 0]
 
 
-def test_min_lms_filters_rows(options):
-    kept = loading.load("cs_lambda", **options, min_lms=0.6)
-    scored = loading.load("cs_lambda", **options)
-    assert kept["id"][:] == [row["id"] for row in scored if row["lms"] >= 0.6]
-    assert build_requested_set(SetRequest("cs_lambda", options=options | {"min_lms": 0.6})).data["excluded"] == {
-        "below λ": 24
-    }
-
-
 def test_training_pairs_are_cross_fitted(options):
     own = options | {"data": options["train_data"][0], "folds": 3}
     built = build_requested_set(SetRequest("cs_lambda", options=own))

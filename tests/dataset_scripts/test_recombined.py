@@ -2,7 +2,6 @@ import pytest
 
 from tests.challenge_sets.perturbations.test_recombined import CLAIM, OTHERS
 from unbag.challenge_sets import loading
-from unbag.challenge_sets.request import SetRequest, build_requested_set
 
 PAIRS = [
     (CLAIM.premise, CLAIM.hypothesis, "entailment"),
@@ -31,19 +30,3 @@ def test_rows_come_from_entailed_pairs_with_argument(options):
     [number] = [row for row in rows if row["id"] == "3#4#number"]
     assert number["hypothesis"] == "Three boys are riding bikes."
     assert "Three dogs are chasing a ball." in number["premise"]
-
-
-def test_exclusions_are_counted_and_parser_is_recorded(options):
-    built = build_requested_set(SetRequest("recombined", options=options))
-    assert built.data["excluded"] == {
-        "unlabelled": 1,
-        "not labelled entailment": 9,
-        "whose hypothesis has a content word that the premise lacks": 1,
-        "whose claim has no argument to exchange": 1,
-    }
-    assert built.config["parser"].startswith("en_core_web_sm")
-    counts = built.config["counts"]
-    assert counts["claims"] == 2
-    assert counts["supported"] == counts["removed"] == 4
-    assert sum(n for name, n in counts.items() if name.startswith("excluded: ")) == 11
-    assert build_requested_set(SetRequest("recombined", options=options)).config == built.config, "also from the cache"

@@ -65,20 +65,6 @@ def _read_labelled_rows(pairs):
     return [row for row in map(json.loads, pairs.read_text().splitlines()) if row["label"] in LABELS]
 
 
-def test_splits_contain_each_labelled_pair_once(pairs, words):
-    splits = _load_splits(pairs, words)
-    labelled = {row["id"]: (row["premise"], row["hypothesis"], row["label"]) for row in _read_labelled_rows(pairs)}
-    tenth = len(labelled) // 10
-    sizes = {name: rows.num_rows for name, rows in splits.items()}
-    assert sizes == {"train": len(labelled) - 2 * tenth, "validation": tenth, "test": tenth}
-    found = {
-        row["id"]: (row["premise"], row["hypothesis"], LABELS[row["label"]]) for rows in splits.values() for row in rows
-    }
-    assert found == labelled
-    assert splits["test"].features["label"].names == list(LABELS)
-    assert splits["test"].column_names == challenge_sets.get_challenge_set("resnli").get_builder_class().SCHEMA.names
-
-
 def test_rows_equal_output_of_library(pairs, words):
     labelled = _read_labelled_rows(pairs)
     table = embeddings.load_embeddings(str(words))

@@ -5,7 +5,6 @@ import pytest
 
 from unbag import challenge_sets
 from unbag.challenge_sets import loading
-from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.predictions import SetPredictions
 
@@ -43,12 +42,6 @@ def test_each_pair_occurs_in_both_directions(data):
     assert (seed["premise"], seed["hypothesis"]) == ("a black cat is eating a fish", "a cat is eating a fish")
     assert (seed["modifier"], seed["target"], LABELS[seed["label"]]) == ("none", "forward_entailment", "entailment")
     assert exchanged["pairs-0#0"]["label"] == LABELS.index("neutral")
-
-
-def test_unsuitable_seeds_are_counted(data):
-    built = build_requested_set(SetRequest("sicck", options={"data": data}))
-    assert built.data["excluded"] == {"unlabelled": 1, "without the form subject, verb, object": 1}
-    assert {row["source_id"] for row in built.rows} == {"pairs-0", "pairs-1", "pairs-2"}
 
 
 def test_equivalence_has_no_four_way_label(write_pairs):

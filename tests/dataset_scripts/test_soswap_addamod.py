@@ -1,7 +1,6 @@
 import pytest
 
 from unbag.challenge_sets import loading
-from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data.sources import open_data
 
 PAIRS = [
@@ -43,20 +42,3 @@ def test_attested_split_counts_adjectives_of_other_split(options, write_pairs, m
     assert loading.load("soswap_addamod", **request)["kind"][:] == ["soswap"]
     attested = loading.load("soswap_addamod", **request, attested_split="train")
     assert [(row["kind"], row["adjective"]) for row in attested] == [("soswap", None), ("addamod", "old")]
-
-
-def test_exclusions_are_counted_and_parser_is_recorded(options):
-    built = build_requested_set(SetRequest("soswap_addamod", options=options))
-    assert built.data["excluded"] == {"unlabelled": 1, "with a repeated premise or one that makes no pair": 2}
-    assert built.config["parser"].startswith("en_core_web_sm")
-    assert built.config["counts"] == {
-        "premises": 3,
-        "soswap": 2,
-        "soswap: a verb without an object": 1,
-        "addamod": 1,
-        "addamod: fewer than two nouns that take an adjective": 1,
-        "addamod: no adjective that is attested with two of its nouns": 1,
-    }
-    assert build_requested_set(SetRequest("soswap_addamod", options=options)).config == built.config, (
-        "also from the cache"
-    )

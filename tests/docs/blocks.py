@@ -1,12 +1,18 @@
-"""The code blocks and commands of the documentation pages, and of the help texts."""
+"""The code blocks and commands of the documentation pages and of the help texts, and the parser of the commands."""
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import typer.main
+
+from unbag import cli
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -105,3 +111,22 @@ def find_unbag_arguments(words: list[str]) -> list[str] | None:
             return ["publish", "dataset", *others, "--repo-id", target, "--yes"]
         return [job, *others, "--output-dir", f"job-{job}", "--push-results", target]
     return None
+
+
+COMMANDS: Any = typer.main.get_command(cli.app)
+
+
+def parse_command(arguments: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    """Parse a command line completely: types, choices, required arguments and callbacks.
+
+    Returns:
+        The name of the command without `unbag`, and its parameters.
+    """
+    with mock.patch("unbag.utils.offline.enable_offline_mode"):  # would change this process
+        context = COMMANDS.make_context("unbag", list(arguments))
+        path = []
+        while hasattr(context.command, "commands") and (rest := [*context._protected_args, *context.args]):
+            name, command, rest = context.command.resolve_command(context, rest)
+            path.append(name)
+            context = command.make_context(name, rest, parent=context)
+    return " ".join(path), context.params

@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.docs import stand_ins
-from tests.docs.blocks import ROOT, Block, find_unbag_arguments, iter_blocks, split_command
-from tests.docs.parsing import parse_command
+from tests.docs.blocks import ROOT, Block, find_unbag_arguments, iter_blocks, parse_command, split_command
 
 _PATH: Final = re.compile(r'(save\(|to_html\(|open\(|to_csv\()?"((?:runs/|\w+\.(?:csv|jsonl|parquet))[\w/.-]*)"')
 """A path in code, and a function that writes it."""

@@ -16,6 +16,7 @@ from markdown_it import MarkdownIt
 from tests.docs import stand_ins
 from tests.docs.blocks import (
     CARDS,
+    COMMANDS,
     DOCS,
     PAGES,
     PROGRAMS,
@@ -23,9 +24,9 @@ from tests.docs.blocks import (
     find_unbag_arguments,
     iter_blocks,
     iter_inline_commands,
+    parse_command,
     split_command,
 )
-from tests.docs.parsing import COMMANDS, parse_command
 from tests.docs.run_page import run_code
 from tests.fake_hub.accounts import ALICE
 from tests.fake_hub.running import running_hub

@@ -7,7 +7,7 @@ from itertools import islice
 
 import pytest
 
-from tests.docs.parsing import parse_command
+from tests.docs.blocks import parse_command
 from tests.examples.programs import HF, SBATCH, SCONTROL, SRUN, TORCHRUN, UNBAG, run_script
 from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
 from tests.training.conftest import pairs_path, pretrained  # noqa: F401

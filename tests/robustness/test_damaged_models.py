@@ -12,8 +12,6 @@ from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtu
 from tests.inference.llm.tiny_lm import save_tiny_lm
 from tests.robustness.command import sample_inputs
 from tests.robustness.damage import DAMAGES, apply_damage
-from unbag.api import evaluate
-from unbag.inference.label_probe import run_label_probe
 from unbag.inference.llm.causal import CausalPredictor
 from unbag.inference.loading import load_classifier_for_training
 from unbag.inference.predictor import ModelError
@@ -113,22 +111,6 @@ def test_language_model_smaller_than_tokenizer_is_rejected(tmp_path):
     network.save_pretrained(folder)
     with pytest.raises(ModelError, match=r"expected token ids below 100, the number of embeddings, got \d+"):
         CausalPredictor.load(folder)
-
-
-def test_label_probe_at_chance_is_in_results(tiny_bert, tmp_path, caplog):  # noqa: F811
-    data = tmp_path / "pairs.csv"
-    data.write_text("premise,hypothesis,label\nA dog runs.,A cat runs.,neutral\n")
-    from unbag.challenge_sets.request import SetRequest
-
-    right = run_label_probe(TransformerPredictor.load(tiny_bert)).right_declared
-    [result] = evaluate(
-        tiny_bert, [SetRequest("plain", options={"data": str(data)})], output_dir=tmp_path, lexical_baseline=False
-    )
-    assert right <= 4
-    said = f"predicts {right} of 12 obvious pairs correctly, no more than a constant prediction: its scores may be"
-    assert said in caplog.text
-    assert said in result.model["label_probe_warning"]
-    assert said in (tmp_path / "results.json").read_text()
 
 
 def test_training_with_oversized_tokenizer_is_rejected_at_start(model):

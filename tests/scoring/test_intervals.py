@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from benchmarks.coverage import TRIALS
+from benchmarks.coverage import coverage as simulate_coverage
 from benchmarks.interval_coverage import EQUALS, OPPOSITES, PROPORTION, coverage
 from unbag.scoring.bootstrap import Estimate, estimate_named_ratios, to_json
 from unbag.scoring.intervals import compute_contrast_limits, compute_effective_sizes, compute_proportion_limits
@@ -206,3 +208,11 @@ def test_t_p_value_of_extreme_statistic_has_closed_form(t):
 def test_t_quantile_is_inverse_of_p_value(freedom, probability):
     quantile = compute_t_quantile(probability, freedom)
     assert compute_t_p_value(quantile, freedom) == pytest.approx(2 * (1 - probability), rel=1e-6)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", ["accuracy", "p_c", "paired_gap"])
+def test_interval_coverage_is_95_percent(name):
+    trial, truth = TRIALS[name]
+    # With 100 rounds, the standard error is .022; the tolerance is three standard errors.
+    assert simulate_coverage(trial, truth, 100) == pytest.approx(0.95, abs=0.066)

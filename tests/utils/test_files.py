@@ -2,16 +2,23 @@
 
 import hashlib
 import os
+import random
 import sys
 import time
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from datasets import Dataset
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from unbag.challenge_sets.request import SetRequest, build_requested_set, create_validated_builder
-from unbag.utils import files
+from unbag.data.columns import count_distinct
+from unbag.utils import duplicates, files
+from unbag.utils.duplicates import has_possible_duplicates, open_digest_file
 from unbag.utils.files import atomic_write, get_cache_folder
-from unbag.utils.hashing import hash_file
+from unbag.utils.hashing import hash_columns, hash_file, hash_texts
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the folders of Linux")
@@ -124,3 +131,57 @@ def test_user_file_is_hashed_once_per_set(tmp_path, monkeypatch, read):
     create_validated_builder(request)
     assert len(build_requested_set(request).rows) == 1
     assert read.count("pairs.csv") == 1
+
+
+def _files(folder, parts):
+    paths = []
+    for number, texts in enumerate(parts):
+        paths.append(folder / str(number))
+        with open_digest_file(paths[-1]) as add:
+            for text in texts:
+                add(text)
+    return paths
+
+
+def test_duplicate_is_found_at_any_position(tmp_path, monkeypatch):
+    monkeypatch.setattr(duplicates, "_BATCH", 3)
+    for seed in range(30):
+        rng = random.Random(seed)
+        parts = [[f"ä-{rng.randrange(200)}" for _ in range(rng.randrange(8))] for _ in range(3)]
+        texts = [text for part in parts for text in part]
+        assert has_possible_duplicates(_files(tmp_path, parts)) == (len(set(texts)) < len(texts)), seed
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_distinct_values_are_counted_in_any_order(monkeypatch, apart):
+    monkeypatch.setattr("unbag.data.columns.ROWS_PER_TABLE", 4)
+    for n in (1, 3, 4, 5, 23):
+        texts = [f"x{i // 3}" for i in range(n)] + (["x0"] if apart else [])
+        assert count_distinct(Dataset.from_dict({"a": texts}), "a") == len(set(texts))
+
+
+TEXTS = st.none() | st.text(alphabet="ab-:;012\x1e\x1f\0\u00e9\U0001f600", max_size=4)
+ROWS = st.lists(st.tuples(TEXTS, TEXTS), max_size=4)
+
+
+def of(rows, columns=("premise", "hypothesis")):
+    cells = [[row[n] for row in rows] for n in range(2)]
+    return hash_columns([pa.table(dict(zip(columns, map(pa.array, cells, [pa.string()] * 2), strict=True)))], columns)
+
+
+@settings(max_examples=300)
+@given(ROWS, ROWS)
+def test_different_rows_have_different_hashes(one, other):
+    assert (of(one) == of(other)) == (one == other)
+
+
+@given(ROWS, st.integers(0, 4))
+def test_batch_boundaries_do_not_change_hash(rows, where):
+    table = pa.table({"a": pa.array([row[0] for row in rows], pa.string())})
+    assert hash_columns([table], ["a"]) == hash_columns([table[:where], table[where:]], ["a"])
+
+
+@settings(max_examples=300)
+@given(*[st.lists(st.lists(st.text(alphabet="a1:;\x1f", max_size=3), max_size=3), max_size=3)] * 2)
+def test_different_texts_have_different_hashes(one, other):
+    assert (hash_texts(one) == hash_texts(other)) == (one == other)

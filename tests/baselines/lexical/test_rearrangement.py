@@ -5,8 +5,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
 
-from unbag.baselines.lexical.rearrangement import NO_PARTITION, SPLITS, rearrange_examples
+from unbag.baselines.lexical import optimizer, rearrangement
+from unbag.baselines.lexical.embeddings import compute_mean_embeddings, load_embeddings
+from unbag.baselines.lexical.optimizer import NotConvergedError
+from unbag.baselines.lexical.rearrangement import NO_PARTITION, SPLITS, fit_mean_embedding_model, rearrange_examples
 from unbag.scoring.uncertainty_partitions import PARTITIONS
 
 TRAIN, VALIDATION, TEST = range(3)
@@ -91,3 +96,119 @@ def test_rearrange_with_impossible_sizes_raises(k_te, k_dv):
 def test_rearrange_with_nan_raises():
     with pytest.raises(ValueError, match="got NaN"):
         rearrange_examples(np.array([0.1, np.nan]), ["a", "b"], 1, 0, seed=0)
+
+
+def _sample_data(seed=0, n=3000, rows=200, dimensions=12, labels=3):
+    """Build token counts, vectors of very different scales, and labels that depend on the tokens."""
+    rng = np.random.default_rng(seed)
+    counts = sparse.csr_matrix(rng.poisson(0.06, size=(n, rows)).astype(np.float32))
+    vectors = (rng.normal(size=(rows, dimensions)) + 2) * 10 ** rng.uniform(-2, 1, size=dimensions)
+    signal = compute_mean_embeddings(counts, rng.normal(size=(rows, labels)))
+    gold = (3 * signal + rng.gumbel(size=(n, labels))).argmax(axis=1)
+    return counts, vectors.astype(np.float32), gold
+
+
+def test_fit_equals_hand_computed_value():
+    # One token and one dimension per word. Of the pairs with word a, 6 of 8 are entailment, 1 neutral and 1
+    # contradiction; with word b, 1, 2 and 1 of 4. The best u are these proportions.
+    words = [[1, 0]] * 8 + [[0, 1]] * 4
+    gold = np.array([0] * 6 + [1, 2] + [0, 1, 1, 2])
+    counts = sparse.csr_matrix(np.array(words, dtype=np.float32))
+    model = fit_mean_embedding_model(counts, np.array([[2, 0], [0, 0.1]], dtype=np.float32), gold)
+    assert model.probabilities(counts)[[0, 8]] == pytest.approx(np.array([[6, 1, 1], [2, 4, 2]]) / 8, abs=1e-7)
+    expected = [1 - 6 / 8] * 6 + [7 / 8] * 2 + [3 / 4, 1 / 2, 1 / 2, 3 / 4]
+    assert model.compute_uncertainty(counts, gold) == pytest.approx(expected, abs=1e-7)
+
+
+@pytest.mark.parametrize(("seed", "labels"), [(0, 3), (1, 3), (2, 2)])
+def test_fit_equals_other_solver_without_whitening(seed, labels):
+    counts, vectors, gold = _sample_data(seed, labels=labels)
+    means = compute_mean_embeddings(counts, vectors)
+    # Newton's method is invariant to scaling, so it needs no whitening. Two labels are fitted as three labels without
+    # the third.
+    peer = LogisticRegression(C=np.inf, fit_intercept=False, solver="newton-cholesky", tol=1e-10).fit(means, gold)
+    theirs = 1 - peer.predict_proba(means)[np.arange(len(gold)), gold]
+    assert (
+        np.abs(fit_mean_embedding_model(counts, vectors, gold).compute_uncertainty(counts, gold) - theirs).max() < 1e-6
+    )
+
+
+CHANGES = {
+    "invertible map": lambda counts, vectors: (counts, vectors @ np.random.default_rng(5).normal(size=(12, 12))),
+    "redundant dimensions": lambda counts, vectors: (
+        counts,
+        np.hstack([vectors, (vectors[:, :3] + vectors[:, 3:6]).astype(np.float32), np.zeros((200, 2))]),
+    ),
+    "small batches": lambda counts, vectors: (counts, vectors),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_change_without_influence_changes_only_rounding(change, monkeypatch):
+    counts, vectors, gold = _sample_data()
+    expected = fit_mean_embedding_model(counts, vectors, gold).compute_uncertainty(counts, gold)
+    if change == "small batches":
+        monkeypatch.setattr(rearrangement, "_BATCH_SIZE", 7)
+    counts, vectors = CHANGES[change](counts, vectors.astype(float))
+    found = fit_mean_embedding_model(counts, vectors, gold).compute_uncertainty(counts, gold)
+    # The sums in redundant dimensions are rounded to float32.
+    assert np.abs(found - expected).max() < (1e-5 if change == "redundant dimensions" else 1e-6)
+
+
+def test_pair_without_known_tokens_has_chance_uncertainty():
+    counts, vectors, gold = _sample_data()
+    model = fit_mean_embedding_model(counts, vectors, gold)
+    nothing = sparse.csr_matrix((1, 200), dtype=np.float32)
+    assert model.compute_uncertainty(nothing, np.array([1])) == pytest.approx([2 / 3])
+
+
+def test_fit_on_separable_labels_raises():
+    counts = sparse.csr_matrix(np.eye(6, dtype=np.float32))
+    with pytest.raises(
+        ValueError,
+        match=r"got 6 pairs that a linear model on mean embeddings of 6 dimensions classifies.*fewer dimensions",
+    ):
+        fit_mean_embedding_model(counts, np.eye(6, dtype=np.float32), np.array([0, 1, 2] * 2))
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [([0, 1], "3 texts, 2 labels"), ([0, 2, 0], r"label ids \[0, 2\]"), ([0, 0, 0], r"label ids \[0\]")],
+)
+def test_fit_with_missing_labels_raises(labels, words):
+    with pytest.raises(ValueError, match=words):
+        fit_mean_embedding_model(
+            sparse.csr_matrix(np.eye(3, dtype=np.float32)), np.eye(3, dtype=np.float32), np.array(labels)
+        )
+
+
+def test_fit_without_known_tokens_raises():
+    with pytest.raises(ValueError, match="got none; check the language of the embeddings"):
+        fit_mean_embedding_model(
+            sparse.csr_matrix((3, 5), dtype=np.float32), np.ones((5, 2), dtype=np.float32), np.array([0, 1, 2])
+        )
+
+
+def test_fit_without_convergence_raises(monkeypatch):
+    counts, vectors, gold = _sample_data()
+    monkeypatch.setattr(optimizer, "_MOST_STEPS", 1)
+    with pytest.raises(NotConvergedError, match="within 1 steps"):
+        fit_mean_embedding_model(counts, vectors, gold)
+
+
+def test_fit_on_real_pairs_is_above_chance(shared):
+    from unbag.data.labels import LABELS, get_label_id
+    from unbag.data.sources import open_data
+
+    table = load_embeddings(str(shared / "hub/models/nli-fixtures/minilm-l6-snli"))
+    [path] = (shared / "hub/datasets/stanfordnlp/snli/plain_text").glob("validation*.parquet")
+    pairs = list(open_data(path, labels=LABELS).iter_examples())
+    counts = table.count_tokens((pair.premise, pair.hypothesis) for pair in pairs).matrix
+    gold = np.array([get_label_id(pair.label) for pair in pairs])
+    model = fit_mean_embedding_model(counts, table.vectors, gold)
+    assert model.steps < 25
+    right = model.probabilities(counts).argmax(axis=1) == gold
+    assert 0.5 < right.mean() < 0.65  # above the chance of one third, but far below a model that reads
+    assert right[
+        model.compute_uncertainty(counts, gold) < 0.5
+    ].all()  # if the uncertainty is below one half, the gold label is the most likely one

@@ -1,9 +1,66 @@
+"""Tests of finite models and of the labels that follow from them.
+
+The sentence shapes are seeds with every kind of lexicon and one modifier at a time.
+"""
+
+from itertools import product
+
 import pytest
 
-from tests.baselines.natlog.pair_shapes import LEXICONS, THE, A, iter_pair_shapes
 from unbag.baselines.natlog.model_checking import compute_relation, format_proof
+from unbag.baselines.natlog.models import (
+    FiniteModel,
+    LogicalModelEntity,
+    LogicalModelEvent,
+    find_truth_value_models,
+    is_true_in_model,
+)
 from unbag.baselines.natlog.parsing import ClauseLogicalForm, NounPhrase, PairLogicalForm, Quantifier, WordRelations
-from unbag.baselines.natlog.relations import Relation
+from unbag.baselines.natlog.relations import REGIONS, Relation
+
+A, THE = NounPhrase(), NounPhrase(Quantifier.THE)
+LEXICONS = {
+    "same": WordRelations(),
+    "subject": WordRelations(subject=Relation.FORWARD_ENTAILMENT),
+    "object": WordRelations(object=Relation.FORWARD_ENTAILMENT),
+    "verb": WordRelations(verb=Relation.FORWARD_ENTAILMENT),
+    "excluding verbs": WordRelations(verb=Relation.ALTERNATION),
+    "excluding verbs, one scene": WordRelations(verb=Relation.ALTERNATION, coreferent=True),
+    "excluding objects, one scene": WordRelations(object=Relation.ALTERNATION, coreferent=True),
+    "nothing known": WordRelations(subject=Relation.INDEPENDENCE, verb=Relation.INDEPENDENCE),
+}
+EXCHANGE_LEXICON = WordRelations(verb=Relation.ALTERNATION, coreferent=True, exchanged=True)
+MODIFIERS = [(), ("not",), ("always",), ("never",), ("not", "always")]
+
+
+def iter_phrases(number=1):
+    yield from (NounPhrase(quantifier, number) for quantifier in Quantifier)
+    yield NounPhrase(Quantifier.A, number, "green")
+
+
+def iter_variants(plain: ClauseLogicalForm):
+    """Yield the clauses with one modification of a part."""
+    for new in iter_phrases(plain.subject.number):
+        yield ClauseLogicalForm(new, plain.object, plain.modifiers)
+    for new in iter_phrases() if plain.object else ():
+        yield ClauseLogicalForm(plain.subject, new, plain.modifiers)
+    for modifiers in MODIFIERS:
+        yield ClauseLogicalForm(plain.subject, plain.object, modifiers)
+    yield ClauseLogicalForm(plain.subject, plain.object, plain.modifiers, "neatly")
+
+
+def iter_pair_shapes():
+    """Yield the shapes of modified seeds as in SICCK: in the premise, the hypothesis or both."""
+    for lexicon, plain in product(
+        [*LEXICONS.values(), EXCHANGE_LEXICON], [ClauseLogicalForm(A, A), ClauseLogicalForm(THE, A)]
+    ):
+        for new in iter_variants(plain):
+            yield from (
+                PairLogicalForm(new, plain, lexicon),
+                PairLogicalForm(plain, new, lexicon),
+                PairLogicalForm(new, new, lexicon),
+            )
+
 
 R = Relation
 SHAPES = list(dict.fromkeys(iter_pair_shapes()))
@@ -140,3 +197,211 @@ def test_proof_of_exchanged_pair_names_agent_and_patient():
     assert "hypothesis true: no model." in proof[1]
     assert "s1 is duck, o1 is goose; now s1 leading o1." in proof[2]
     assert "s1 is duck, o1 is goose; now o1 leading s1." in proof[3]
+
+
+def _build_entity(*adjectives):
+    return LogicalModelEntity((True, True), frozenset(adjectives))
+
+
+def _build_model(rows, *, named=(0, 0), subjects=None, objects=None):
+    """Build a model of one time from the events of each subject: `rows[subject][object]`."""
+    events = tuple(tuple(LogicalModelEvent((does, does)) for does in row) for row in rows)
+    return FiniteModel(
+        subjects or (_build_entity(),) * len(rows), objects or (_build_entity(),) * len(rows[0]), named, (events,)
+    )
+
+
+def _build_clause(quantifier, number=1):
+    return ClauseLogicalForm(NounPhrase(quantifier, number), A)
+
+
+# The quantifiers that are true of "… man is sitting in a field", by the number of three men that sit.
+BY_HAND = {
+    0: {"not every", "no"},
+    1: {"a", "some", "at least", "exactly", "not every"},
+    2: {"a", "some", "at least", "not every", "all but"},
+    3: {"a", "some", "at least", "every"},
+}
+
+
+@pytest.mark.parametrize("sitting", BY_HAND)
+def test_quantifiers_equal_manual_examples(sitting):
+    model = _build_model([[man < sitting] for man in range(3)])
+    plain = [quantifier for quantifier in Quantifier if quantifier is not Quantifier.THE]
+    true = {
+        quantifier.value
+        for quantifier in plain
+        if is_true_in_model(0, _build_clause(quantifier), WordRelations(), model)
+    }
+    assert true == BY_HAND[sitting]
+
+
+def test_every_requires_members_and_all_but_one_does_not():
+    """Section 3.3: |X| > 0 for "every". All but one of one man is nobody."""
+    nobody = _build_model([[True]], subjects=(LogicalModelEntity((False, False)),))
+    assert not is_true_in_model(0, _build_clause(Quantifier.EVERY), WordRelations(), nobody)
+    assert is_true_in_model(0, _build_clause(Quantifier.NOT_EVERY), WordRelations(), nobody)
+    assert is_true_in_model(0, _build_clause(Quantifier.ALL_BUT), WordRelations(), _build_model([[False]]))
+
+
+def test_numbers_equal_manual_examples():
+    two_of_three = _build_model([[True], [True], [False]])
+    for quantifier, expected in {
+        Quantifier.A: True,
+        Quantifier.EXACTLY: True,
+        Quantifier.EVERY: False,
+        Quantifier.ALL_BUT: False,
+        Quantifier.NO: False,
+    }.items():
+        assert is_true_in_model(0, _build_clause(quantifier, 2), WordRelations(), two_of_three) is expected
+
+
+def test_scopes_equal_manual_examples():
+    """The subject has scope over "not", which has scope over the object."""
+    one_of_two_fences = _build_model([[True, False]])
+    every_fence = ClauseLogicalForm(A, NounPhrase(Quantifier.EVERY), ("not",))
+    a_fence = ClauseLogicalForm(A, A, ("not",))
+    assert is_true_in_model(0, every_fence, WordRelations(), one_of_two_fences)
+    assert not is_true_in_model(0, a_fence, WordRelations(), one_of_two_fences)
+
+
+def test_times_equal_manual_examples():
+    row = lambda does: ((LogicalModelEvent((does, does)),),)  # noqa: E731
+    for now, later, true in [
+        (True, True, {(), ("always",)}),
+        (True, False, {(), ("not", "always")}),
+        (False, True, {("not",), ("not", "always")}),
+        (False, False, {("not",), ("never",), ("not", "always")}),
+    ]:
+        model = FiniteModel((_build_entity(),), (_build_entity(),), (0, 0), (row(now), row(later)))
+        found = {
+            modifiers
+            for modifiers in [(), ("not",), ("always",), ("never",), ("not", "always")]
+            if is_true_in_model(0, ClauseLogicalForm(A, A, modifiers), WordRelations(), model)
+        }
+        assert found == true
+
+
+def test_weak_phrases_refer_only_if_coreferent():
+    only_the_other = _build_model([[False], [True]], named=(1, 1))
+    for quantifier in (Quantifier.A, Quantifier.SOME, Quantifier.EXACTLY):
+        assert is_true_in_model(0, _build_clause(quantifier), WordRelations(), only_the_other)
+        assert not is_true_in_model(0, _build_clause(quantifier), WordRelations(coreferent=True), only_the_other)
+    assert not is_true_in_model(0, _build_clause(Quantifier.THE), WordRelations(), only_the_other)
+    assert is_true_in_model(0, _build_clause(Quantifier.NOT_EVERY), WordRelations(coreferent=True), only_the_other)
+
+
+def test_clause_with_always_before_not_raises():
+    with pytest.raises(ValueError, match=r"modifiers: expected only 'not' before the last modifier, got \['always'\]"):
+        ClauseLogicalForm(A, A, ("always", "not"))
+
+
+@pytest.mark.nightly
+def test_outcome_models_have_their_truth_values():
+    for shape in SHAPES:
+        found = find_truth_value_models(shape)
+        assert found
+        for part, model in found.items():
+            shown = [
+                is_true_in_model(side, clause, shape.word_relations, model)
+                for side, clause in enumerate(_list_sentences(shape))
+            ]
+            assert tuple(shown) == part, shape
+            _validate_model(shape, model)
+
+
+def _list_sentences(shape):
+    return shape.premise, shape.hypothesis
+
+
+def _validate_model(shape, model):
+    """Check that the lexicon allows a model."""
+    lexicon = shape.word_relations
+    for things, relation in ((model.subjects, lexicon.subject), (model.objects, lexicon.object)):
+        assert not {thing.nouns for thing in things} & set(relation.empty_regions - {(False, False)})
+        assert all(any(thing.nouns[side] for thing in things) for side in (0, 1))
+    for time in model.times:
+        for row in time:
+            assert not {event.verbs for event in row} & lexicon.verb.empty_regions
+            if lexicon.verb is Relation.ALTERNATION and not lexicon.exchanged:
+                assert not (any(event.verbs[0] for event in row) and any(event.verbs[1] for event in row))
+
+
+def _iter_small_models(shape):
+    """Yield all models with up to two subjects and two objects, without the optimizations of the labeler."""
+    lexicon = shape.word_relations
+    turned = lexicon.exchanged
+    first = [shape.premise.subject, shape.hypothesis.object if turned else shape.hypothesis.subject]
+    second = [shape.premise.object, shape.hypothesis.subject if turned else shape.hypothesis.object]
+    named = tuple(
+        max((phrase.number for phrase in iter_phrases if phrase.is_referential(lexicon.coreferent)), default=0)
+        for iter_phrases in (first, second)
+    )
+    verbs = [part for part in REGIONS if part not in lexicon.verb.empty_regions]
+    kinds = []
+    for iter_phrases, relation in ((first, lexicon.subject), (second, lexicon.object)):
+        adjectives = sorted({phrase.adjective for phrase in iter_phrases if phrase.adjective})
+        sets = [frozenset(), frozenset(adjectives)] if adjectives else [frozenset()]
+        kinds.append(
+            [
+                LogicalModelEntity(part, s)
+                for part in REGIONS
+                if part not in relation.empty_regions and any(part)
+                for s in sets
+            ]
+        )
+    for n_subjects, n_objects in product((1, 2), repeat=2):
+        for subjects in product(kinds[0], repeat=n_subjects):
+            for objects in product(kinds[1], repeat=n_objects):
+                if not all(
+                    any(thing.nouns[side] for thing in things) for things in (subjects, objects) for side in (0, 1)
+                ):
+                    continue
+                if len(subjects) < named[0] or len(objects) < named[1]:
+                    continue
+                for flat in product(verbs, repeat=n_subjects * n_objects):
+                    rows = [flat[i : i + n_objects] for i in range(0, len(flat), n_objects)]
+                    if lexicon.verb is Relation.ALTERNATION and not turned:
+                        if any(any(v[0] for v in row) and any(v[1] for v in row) for row in rows):
+                            continue
+                    time = tuple(tuple(LogicalModelEvent(verb) for verb in row) for row in rows)
+                    yield FiniteModel(subjects, objects, named, (time,))
+
+
+@pytest.mark.nightly
+def test_outcomes_include_all_of_small_models():
+    checked = 0
+    for shape in SHAPES[::7]:
+        if shape.premise.modifiers + shape.hypothesis.modifiers not in ((), ("not",)) or shape.premise.adverb:
+            continue
+        shown = {
+            tuple(
+                is_true_in_model(side, clause, shape.word_relations, model)
+                for side, clause in enumerate(_list_sentences(shape))
+            )
+            for model in _iter_small_models(shape)
+        }
+        assert shown <= set(find_truth_value_models(shape)), shape
+        checked += len(shown)
+    assert checked > 100
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_outcomes_do_not_change_with_higher_bound(number):
+    many = [NounPhrase(quantifier, number) for quantifier in Quantifier]
+    tried = SHAPES[:: 5 if number == 1 else 40]
+    if number == 2:
+        tried = [
+            PairLogicalForm(ClauseLogicalForm(A, one), ClauseLogicalForm(A, two), lexicon)
+            for one, two in [(many[0], many[0]), (many[3], many[0]), (many[7], many[5]), (many[8], many[4])]
+            for lexicon in LEXICONS.values()
+        ]
+    for shape in tried:
+        assert set(find_truth_value_models(shape)) == set(find_truth_value_models(shape, 5 if number == 1 else 7)), (
+            shape
+        )
+
+
+def test_outcomes_of_exchanged_pair_without_object_raise():
+    with pytest.raises(ValueError, match="swapped pair: expected a grammatical object in both sentences"):
+        find_truth_value_models(PairLogicalForm(ClauseLogicalForm(THE), ClauseLogicalForm(THE), EXCHANGE_LEXICON))

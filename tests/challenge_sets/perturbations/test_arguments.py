@@ -108,13 +108,6 @@ def test_donor_arguments_are_lowercase_plain_phrases(parse):
     assert find_arguments("A men is holding a flag.") == set(), "the determiner does not fit"
 
 
-def test_donor_arguments_include_caption_subject(parse):
-    assert [(each.role, each.text) for each in iter_replacement_arguments(parse("A man riding a horse"))] == [
-        (SUBJECT, "a man"),
-        (OBJECT, "a horse"),
-    ]
-
-
 @pytest.mark.parametrize(
     ("old", "new", "fits"),
     [

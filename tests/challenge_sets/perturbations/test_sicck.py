@@ -3,7 +3,15 @@ from collections import Counter
 
 import pytest
 
-from benchmarks.sicck_reproduction import count_by_group
+from benchmarks.sicck_reproduction import (
+    ELSE,
+    SAME,
+    build_official_logical_forms,
+    count_annotator_agreement,
+    count_by_group,
+    count_reproduced_pairs,
+)
+from unbag.baselines.natlog.models import find_truth_value_models
 from unbag.baselines.natlog.relations import Relation
 from unbag.challenge_sets.perturbations.sicck import FILE, PAIRS, SEED_PAIRS, assign_folds, read_sicck
 from unbag.data.downloads import fetch_pinned_file
@@ -125,3 +133,54 @@ def test_assign_folds_depends_on_seed():
 def test_assign_folds_invalid_number_raises(n, folding):
     with pytest.raises(ValueError, match=f"folds: expected a number from 2 to .*, got {n}"):
         assign_folds(SEEDS, n, method=folding)
+
+
+@pytest.fixture(scope="module")
+def rows(shared):
+    return read_sicck(shared / "data/sicck/SICCK-Ground-Truth-apr24.csv")[0]
+
+
+def test_annotator_agreement_equals_card(rows):
+    """A regression test. The readings were fixed before the comparison with the labels."""
+    found = count_annotator_agreement(rows)
+    assert found["n"] == 1304
+    assert (found["seven_way"], found["four_way"]) == (1085, 1159)
+
+
+def test_most_frequent_disagreements_equal_card(rows):
+    found = count_annotator_agreement(rows)["disagreements"]
+    assert sum(found.values()) == 1304 - 1159
+    assert [(tuple(name), n) for name, n in found.most_common(8)] == [
+        (("subject", "adjective", "one", "neutral", "contradiction"), 10),
+        (("subject", "not every", "one", "neutral", "reverse_entailment"), 9),
+        (("object", "all but", "one", "forward_entailment", "neutral"), 9),
+        (("verb", "not", "one", "neutral", "reverse_entailment"), 8),
+        (("object", "adjective", "one", "contradiction", "neutral"), 7),
+        (("object", "adjective", "both", "neutral", "forward_entailment"), 6),
+        (("verb", "never", "one", "contradiction", "neutral"), 5),
+        (("object", "no", "one", "contradiction", "neutral"), 5),
+    ]
+
+
+def test_reproduced_official_pairs_equal_card(rows):
+    found = count_reproduced_pairs(rows)
+    assert found.total() == 1289
+    assert found[SAME] == 888
+    assert found[ELSE] == 4
+
+
+@pytest.mark.nightly
+@pytest.mark.slow
+def test_higher_bound_does_not_change_occurring_shapes(rows):
+    shapes = set(build_official_logical_forms(rows))
+    assert len(shapes) > 100
+    for shape in shapes:
+        bound = 6 if max(_iter_numbers(shape)) == 1 else 7
+        assert set(find_truth_value_models(shape)) == set(find_truth_value_models(shape, bound)), shape
+
+
+def _iter_numbers(shape):
+    for clause in (shape.premise, shape.hypothesis):
+        yield clause.subject.number
+        if clause.object is not None:
+            yield clause.object.number

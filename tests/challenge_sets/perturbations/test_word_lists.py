@@ -12,6 +12,7 @@ from unbag.challenge_sets.perturbations.word_lists import (
     TEXT_LISTS,
     WORD_LISTS,
 )
+from unbag.challenge_sets.perturbations.wordnet_candidates import WordNetCandidates
 from unbag.data.text.tokens import tokenize_words
 
 OFFICIAL = {
@@ -92,3 +93,33 @@ def test_words_with_preposition_are_in_place_lists():
     listed = {word for g in WORD_LISTS if g.category in ("rooms", "vehicles") for word in g.new}
     assert {word.replace("_", " ") for word in PREPOSITION_BY_NOUN} <= listed
     assert set(PREPOSITION_BY_NOUN.values()) == {"in", "on"}
+
+
+@pytest.fixture(scope="module")
+def candidates(wordnet):
+    return WordNetCandidates(wordnet)
+
+
+@pytest.mark.parametrize(
+    ("word", "relation", "new"),
+    [
+        ("jackets", WordNetRelation.HYPONYM, "coats"),  # with the same number
+        ("attempted", WordNetRelation.SYNONYM, "tried"),  # with the same tense
+        ("baskets", WordNetRelation.HYPONYM, "containers"),
+    ],
+)
+def test_most_frequent_sense_gives_inflected_candidates(candidates, word, relation, new):
+    assert (relation, new) in {(candidate.relation, candidate.new) for candidate in candidates.get_candidates(word)}
+
+
+@pytest.mark.parametrize("word", ["run", "another", "there", "xyzzyx", "the"])
+def test_ambiguous_word_has_no_candidates(candidates, word):
+    assert not candidates.get_candidates(word)
+
+
+def test_categories_end_with_wordnet(candidates):
+    found = {
+        candidate.category for word in ("jackets", "attempted", "sit") for candidate in candidates.get_candidates(word)
+    }
+    assert found
+    assert all(category.endswith("_wordnet") for category in found)

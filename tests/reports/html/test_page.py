@@ -1,5 +1,6 @@
 """Tests of the content of the report, without a browser."""
 
+import json
 import re
 from dataclasses import replace
 from io import StringIO
@@ -7,15 +8,18 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from typer.testing import CliRunner
 
 from tests.reports.html.conftest import HOSTILE, HOSTILE_NAME
-from unbag import challenge_sets
+from unbag import challenge_sets, cli
 from unbag.challenge_sets import results
 from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.papers import list_published_scores
 from unbag.challenge_sets.results import Result, SkippedSet
 from unbag.challenge_sets.views import figures
 from unbag.challenge_sets.views.figures import Figure, FigurePoint, FigureSeries, ReportModel, ResultGroup, ScoredModel
+from unbag.cli import output
+from unbag.evaluation.outcome import EvaluationOutcome
 from unbag.evaluation.result_folder import FolderContents
 from unbag.reports import html
 from unbag.reports.html import data as profile
@@ -338,3 +342,19 @@ def test_style_sheet_and_script_show_same_number_of_examples():
     script, style = (Path(page.__file__).with_suffix(end).read_text(encoding="utf-8") for end in (".js", ".css"))
     [shown] = re.findall(r"const PAGE = (\d+);", script)
     assert f".example:nth-child(n + {int(shown) + 1})" in style
+
+
+@pytest.mark.nightly
+def test_command_rebuilds_report_from_several_folders(folders, report, run):
+    out = run / "by-command.html"
+    said = CliRunner().invoke(cli.app, ["report", *map(str, folders), "--output", str(out), "--json"])
+    assert said.exit_code == 0
+    assert json.loads(said.output) == {"report": str(out), "bytes": out.stat().st_size}
+    assert out.read_bytes() == report.read_bytes()
+
+
+def test_run_writes_report_next_to_results(folders, capsys):
+    contents = FolderContents.read(folders[1])
+    output.show_results(EvaluationOutcome(list(contents.results), [], contents), folders[1], as_json=False)
+    assert (folders[1] / html.FILE).read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert "examples.json" in capsys.readouterr().out

@@ -20,15 +20,3 @@ def test_weights_depend_only_on_seed():
     first, again, other = weights(), weights(), weights(seed=1)
     assert all(torch.equal(first[name], again[name]) for name in first)
     assert not any(torch.equal(first[name], other[name]) for name in first)
-
-
-def test_every_weight_changes():
-    begun, later = weights(STAGES[:1]), weights()
-    assert not any(torch.equal(begun[name], later[name]) for name in begun)
-
-
-def test_vocabulary_equals_words_of_pairs():
-    known = vocabulary(PAIRS)
-    assert "." in known
-    assert known == sorted(set(known))
-    assert len(known) < len(vocabulary(list(demo.iter_demo_pairs("train"))))
