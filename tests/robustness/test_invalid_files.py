@@ -14,11 +14,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.robustness.command import read_files_below, run_rejected, sample_inputs
+from tests.robustness.command import read_files_below, run_command, run_rejected, sample_inputs
 from unbag.baselines.lexical.word_vectors import read_word_vectors
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.perturbations import corpus_counts
 from unbag.challenge_sets.request import SetRequest, build_requested_set
+from unbag.data.labels import LABELS
 from unbag.data.readers import open_data_file
 from unbag.data.sources import MAX_SENTENCE_CHARACTERS, TOO_LONG, open_data
 from unbag.utils import safe_io
@@ -130,6 +131,15 @@ def test_special_file_is_rejected_at_once(capsys, tmp_path, good, make, ending, 
     make(path)
     run_rejected(capsys, *command_of(command, path, good))
     assert not [name for name in read_files_below(Path.cwd()) if name != "here"]
+
+
+def test_named_pipe_in_lexical_model_is_rejected(capsys, tmp_path, good):
+    good.write_text(HEADER + PAIR + "".join(f"A {n}.,B {n}.,{label}\n" for n in range(9) for label in LABELS))
+    fit = "lexical fit --pipeline all --l2 1 --train-data".split()
+    run_command(capsys, *fit, good, "--output-dir", tmp_path / "model")
+    (tmp_path / "model" / "model.safetensors").unlink()
+    os.mkfifo(tmp_path / "model" / "model.safetensors")
+    run_rejected(capsys, "lexical", "score", "--premise", "A.", "--hypothesis", "B.", "--model", tmp_path / "model")
 
 
 def spoilt_gz(content):

@@ -9,10 +9,13 @@ import pytest
 
 from tests.robustness.command import read_files_below, run_rejected, sample_inputs
 from unbag import challenge_sets
+from unbag.api import evaluate
 from unbag.baselines.lexical.fitting import LexicalTrainingOptions
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.request import SetRequest
+from unbag.challenge_sets.selection import PairSelection
 from unbag.data.sources import DataError, open_data
+from unbag.evaluation.comparison import compare
 from unbag.training.config import TrainConfig
 
 WRONG = (10**30, b"x", {"a": 1}, "\n", "a\x1b[31mb", [None], object())
@@ -101,6 +104,23 @@ def test_boolean_label_is_rejected(tmp_path):
     # the cache must not contain the file from before
     path.write_text('{"premise": "A.", "hypothesis": "B.", "label": 1}\n')
     assert [example.label for example in open_data(path, labels=LABELS.split(",")).iter_examples()] == ["neutral"]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: evaluate("majority", {1}, lexical_baseline=False),
+        lambda: evaluate("majority", "plain", output_dir=1j, lexical_baseline=False),
+        lambda: loading.create_builder({1}),
+        lambda: compare("run", b"x"),
+        lambda: compare("run", "other", metrics="p_c"),
+        lambda: compare("run", "other", level=math.nan),
+        lambda: PairSelection(corpus=10**30),
+    ],
+)
+def test_argument_of_wrong_type_is_rejected(call):
+    with pytest.raises(ValueError, match="expected"):
+        call()
 
 
 @pytest.mark.parametrize("corpus", ["snli ", " snli", "snli\n", "snli, mnli "])
