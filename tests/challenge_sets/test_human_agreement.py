@@ -40,12 +40,6 @@ def test_human_agreement_counts_only_unchanged_pairs(pairs, name, options):
     assert estimate["low"] < estimate["share"] < estimate["high"]
 
 
-def test_annotator_accuracy_of_changed_pairs_is_none():
-    votes = {("1", "p", "h"): ("neutral", ("neutral", "entailment"))}
-    rows = datasets.Dataset.from_dict({"source_id": ["1", "1"], "premise": ["h", "p q"], "hypothesis": ["p", "h"]})
-    assert compute_annotator_accuracy(rows, votes) is None
-
-
 def test_annotator_accuracy_of_rows_with_annotator_labels_is_none():
     votes = {("1", "p", "h"): ("neutral", ("neutral", "entailment"))}
     columns = {"source_id": ["1"], "premise": ["p"], "hypothesis": ["h"]}

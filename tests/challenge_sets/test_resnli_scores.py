@@ -10,7 +10,7 @@ from unbag.challenge_sets.results import Result
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.predictions import SetPredictions
 from unbag.scoring.bootstrap import Estimate
-from unbag.scoring.uncertainty_partitions import merge_sparse_partitions, score_resnli, uncertainty_partitions
+from unbag.scoring.uncertainty_partitions import merge_sparse_partitions, uncertainty_partitions
 
 resnli = challenge_sets.get_challenge_set("resnli")
 
@@ -43,13 +43,6 @@ def test_partitions_are_scored_with_unseen_pairs_separate():
 def test_single_source_split_gives_no_unseen_score(splits):
     rows = ROWS.remove_columns("source_split").add_column("source_split", splits)
     assert "unseen" not in resnli.score_rows(rows, _build_predictions(PREDICTED))
-
-
-def test_all_rows_count_without_column_of_splits():
-    columns = {"label": [0, 1, 2, 0], "partition": [0, 1, 2, 3]}
-    row_scores = resnli.score_examples(columns, _build_predictions(PREDICTED))
-    assert row_scores.is_counted.tolist() == [True] * 4
-    assert "unseen" not in score_resnli(columns, _build_predictions(PREDICTED))
 
 
 # Partitions of a set with 20, by hand: the largest of 20, 10, 5, 4, 2 and 1 without an empty partition.

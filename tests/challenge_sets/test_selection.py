@@ -84,9 +84,3 @@ def test_authors_file_beside_other_pairs_is_rejected_before_building(tmp_path, m
         f"--official-file (-o breaking_nli.file): cannot be combined with {source}, which generates breaking_nli from "
         "other pairs instead of the official file; omit one of them"
     )
-
-
-def test_authors_file_without_other_pairs_selects_the_official_config():
-    breaking, plain = _build_requests(["breaking_nli", "plain"], official_file="folder")
-    assert (breaking.config, breaking.options) == ("official", {"file": "folder"})
-    assert "file" not in plain.options

@@ -124,34 +124,6 @@ def test_failed_model_does_not_stop_others(tmp_path, requests):
     assert failures[0].model.endswith("raise_error")
 
 
-def test_results_are_ordered_by_set_and_stored_by_model(tmp_path, requests):
-    def predict_neutral(premises, hypotheses):
-        return ["neutral"] * len(premises)
-
-    came = []
-    evaluate_all(
-        [predict_from_letters, predict_neutral],
-        requests[::2],
-        output_dir=tmp_path / "out",
-        callbacks=EvaluationCallbacks(
-            on_result=lambda result: came.append((result.set, result.model["name"].rsplit(".", 1)[-1]))
-        ),
-    )
-    assert came == [
-        ("plain", "predict_from_letters"),
-        ("plain", "predict_neutral"),
-        ("swapped", "predict_from_letters"),
-        ("swapped", "predict_neutral"),
-    ]
-    kept = results.read_results(tmp_path / "out" / "results.json")
-    assert [(result.model["name"].rsplit(".", 1)[-1], result.set) for result in kept] == [
-        ("predict_from_letters", "plain"),
-        ("predict_from_letters", "swapped"),
-        ("predict_neutral", "plain"),
-        ("predict_neutral", "swapped"),
-    ]
-
-
 def test_stopped_suite_resumes(tmp_path, requests):
     asked = []
 

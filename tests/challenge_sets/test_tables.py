@@ -170,13 +170,6 @@ def test_reading_states_accuracy_by_kind_and_entailment_rate():
     )
 
 
-def test_reading_of_one_kind_names_constant_prediction():
-    alone = replace(SOSWAP_RESULT, scores=_build_soswap_scores() | {"by_subset": {"soswap": _build_part(0.9)}})
-    assert "600 SOSwap pairs (a constant prediction can reach 100 % on one kind);" in soswap_addamod.summarize_result(
-        alone
-    )
-
-
 def _render_result(result):
     console = Console(width=200, highlight=False)
     with console.capture() as capture:

@@ -1,7 +1,5 @@
 """Tests of the base corpora, downloaded over HTTP from a mirror at the pinned revisions."""
 
-import unicodedata
-
 import pytest
 
 from tests.fake_hub.client_process import runs_in
@@ -128,15 +126,3 @@ def test_number_of_usable_examples_equals_paper(shared, name, split, used, publi
     assert sum(length >= 8 for length in lengths) == used
     if published is not None:
         assert abs(used - published) <= 0.02 * published
-
-
-def test_number_of_usable_chinese_examples_in_characters(shared):
-    """Count the characters that are neither white space nor punctuation in Unicode."""
-    lengths = [
-        min(
-            sum(not (character.isspace() or unicodedata.category(character).startswith("P")) for character in text)
-            for text in (example.premise, example.hypothesis)
-        )
-        for example in _examples(shared, CORPORA["ocnli"], "validation")
-    ]
-    assert sum(length >= 8 for length in lengths) == 2455

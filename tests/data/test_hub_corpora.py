@@ -169,12 +169,6 @@ def test_corpus_all_with_file_adds_official_pairs_once(given, names):
     assert all((request.config, request.options["file"]) == ("official", "folder") for request in official)
 
 
-@pytest.mark.parametrize("name", ["breaking_nli", "sicck"])
-def test_corpus_set_with_official_file_is_rejected(tmp_path, name):
-    with pytest.raises(ValueError, match=r"file: expected the config 'official', .* omit the"):
-        loading.create_builder(name, "snli-validation", file=str(tmp_path))
-
-
 @pytest.mark.parametrize(
     ("name", "config", "said"),
     [

@@ -1,4 +1,4 @@
-"""Tests of invalid or corrupted records, which are read completely or rejected with one line that names the file."""
+"""Tests of invalid or corrupted records, predictions, sets and cache folders: one error line names the file."""
 
 import copy
 import json
@@ -6,6 +6,7 @@ import math
 import os
 import random
 import shutil
+import zipfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -25,8 +26,12 @@ from unbag.hub import results_dataset
 from unbag.inference.prediction_files import read_published_predictions
 from unbag.utils.safe_io import DataError
 
+pytestmark = pytest.mark.usefixtures("empty_working_dir")
+
 WRONG = (None, True, -1, 1e999, math.nan, "", "x", "\x1b[31m", [], [None], {}, {"x": {}}, 10**30)
-VERSIONS = sorted((Path(__file__).parent / "records").iterdir())
+RELEASED = Path(__file__).with_name("records.zip")
+"""One run per released version, in a folder of its name."""
+VERSIONS = sorted({path.name for path in zipfile.Path(RELEASED).iterdir()})
 N = 150 if ALL else 4  # number of corrupted values in a record, sampled with a fixed seed
 
 
@@ -118,16 +123,17 @@ def test_samples_with_unknown_columns_are_rejected(run, tmp_path):
         samples.read_samples(tmp_path / "copy", 0, result)
 
 
-@pytest.mark.parametrize("version", VERSIONS, ids=lambda folder: folder.name)
+@pytest.mark.parametrize("version", VERSIONS)
 def test_records_of_released_versions_are_read(version, tmp_path, capsys):
+    with zipfile.ZipFile(RELEASED) as archive:
+        archive.extractall(tmp_path / "released")
+    version = tmp_path / "released" / version
     read = results.read_results(version / results.FILE)
     assert [result.set for result in read] == ["plain", "permuted"]
     assert all(samples.read_samples(version, number, result) for number, result in enumerate(read))
     assert run_command(capsys, "report", version, "--output", tmp_path / "report.html")[0] == 0
     assert run_command(capsys, "compare", version, version)[0] in (0, 1)
 
-
-pytestmark = pytest.mark.usefixtures("empty_working_dir")
 
 SURE = {"entailment": 1, "neutral": 0, "contradiction": 0}
 SPOILT = {

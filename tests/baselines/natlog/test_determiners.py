@@ -98,25 +98,6 @@ def test_unknown_determiner_is_not_monotone():
 
 
 @pytest.mark.parametrize(
-    ("determiner", "is_existential"),
-    [
-        (A, True),
-        (EVERY, True),
-        (Determiner(DeterminerKind.MOST), True),
-        (Determiner(DeterminerKind.EXACTLY, 2), True),
-        (Determiner(DeterminerKind.SHARE, 30), True),
-        (NO, False),
-        (FEW, False),
-        (Determiner(DeterminerKind.NOT_EVERY), False),
-        (Determiner(DeterminerKind.ALL_BUT, 2), False),
-        (Determiner(DeterminerKind.OTHER, words="enough"), False),
-    ],
-)
-def test_is_existential_if_condition_requires_members(determiner, is_existential):
-    assert determiner.is_existential is is_existential
-
-
-@pytest.mark.parametrize(
     ("sentence", "text", "determiner"),
     [
         ("At least three students read.", "Some students read.", Determiner(DeterminerKind.SOME, 3)),

@@ -7,10 +7,7 @@ from unbag.baselines.natlog.relations import (
     classify_relation,
     join_relations,
     project_relation,
-    to_four_way_label,
-    to_three_way_label,
 )
-from unbag.data.labels import FOUR_WAY
 
 SYMBOLS = dict(zip("=<>^|v#", Relation, strict=True))
 
@@ -134,25 +131,3 @@ def test_projected_relation_is_strongest_over_all_contexts():
     assert kept
     for (relation, context), images in kept.items():
         assert frozenset(REGIONS) - images == project_relation(relation, context).empty_regions
-
-
-def test_relations_map_to_four_and_three_labels():
-    assert [to_four_way_label(relation) for relation in Relation] == [
-        None,
-        "forward_entailment",
-        "reverse_entailment",
-        "contradiction",
-        "contradiction",
-        "neutral",
-        "neutral",
-    ]
-    assert [to_three_way_label(relation) for relation in Relation] == [
-        "entailment",
-        "entailment",
-        "neutral",
-        "contradiction",
-        "contradiction",
-        "neutral",
-        "neutral",
-    ]
-    assert {to_four_way_label(relation) for relation in Relation} - {None} == set(FOUR_WAY)

@@ -238,15 +238,6 @@ def test_substituter_depends_only_on_seed_and_premise():
     assert len({tuple(_build_substituter(seed=seed).substitute("A red ball.")) for seed in range(20)}) == 2
 
 
-def test_additional_candidates_replace_words_in_no_list():
-    def find_candidates(word):
-        return [ReplacementCandidate("more", WordNetRelation.SYNONYM, "sprints")] if word == "runs" else []
-
-    substituter = _build_substituter([*CORPUS, "A dog sprints."], more=find_candidates, q=9)
-    substitute_runs = substituter.substitute("A dog runs.")
-    assert [(found.old, found.new) for found in substitute_runs] == [("dog", "animal"), ("runs", "sprints")]
-
-
 @given(st.lists(st.sampled_from(["a", "red", "two", "dog", "man", "sofa", "ball", "on", ",", "-"]), max_size=8))
 def test_pair_differs_only_in_stated_words(tokens):
     premise = " ".join(tokens)

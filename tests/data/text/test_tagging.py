@@ -32,13 +32,6 @@ def test_words_have_universal_tags(pipeline, tmp_path):
     )
 
 
-def test_fine_tags_are_those_of_pipeline(pipeline, tmp_path):
-    tagger = Tagger(pipeline, cache=tmp_path)
-    [tagged] = tagger.tag_fine_grained(["There are  two dogs."]).values()
-    assert tagged == (("There", "EX"), ("are", "VBP"), ("two", "CD"), ("dogs", "NNS"), (".", "."))
-    assert {"EX", "VBP", "NNS"} <= tagger.fine
-
-
 def test_sentence_is_tagged_once_for_both_tag_sets(pipeline, tmp_path, monkeypatch):
     sentences = ["A man sleeps.", "A woman runs.", "A man sleeps."]
     tagger = Tagger(pipeline, cache=tmp_path)
