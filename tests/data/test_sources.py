@@ -180,7 +180,7 @@ def test_ambiguous_columns_error_names_option(tmp_path, columns, ours, both):
          [ENTAILMENT, NOT, NOT]),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_labels_are_read_by_name_or_meaning(tmp_path, ending, column, values, labels, expected):
     path = _write_claims(tmp_path / f"a.{ending}", values, ["document", "claim", column])
     source = open_data(path, labels=labels, columns={"label": column} if column == "verdict" else None)

@@ -32,24 +32,22 @@ def test_every_set_has_tables_with_unique_names():
     assert len(set(IDS)) == len(IDS) == 41
 
 
-@pytest.mark.parametrize("table", TABLES, ids=IDS)
-def test_values_are_in_range_of_their_unit(table):
+def test_values_are_in_range_of_their_unit():
     limits = {"share": (0, 1), "percent": (0, 100), "points": (-100, 100), "count": (0, 10**6)}
-    seen = 0
-    for name in table.values:
-        low, high = limits[table.units[name]]
-        for number in _read_column(table, name):
-            assert number is None or low <= number <= high
-            seen += number is not None
-    assert seen
+    for table in TABLES:
+        numbers = [(name, each) for name in table.values for each in _read_column(table, name) if each is not None]
+        assert numbers, table.number
+        for name, number in numbers:
+            low, high = limits[table.units[name]]
+            assert low <= number <= high, (table.paper, table.number, name)
 
 
-@pytest.mark.parametrize("table", TABLES, ids=IDS)
-def test_rows_are_complete_and_unique(table):
-    assert {len(row) for row in table.rows} == {len(table.keys) + len(table.values)}
-    keys = [row[: len(table.keys)] for row in table.rows]
-    assert len(set(keys)) == len(keys)
-    assert all(isinstance(cell, str) or cell is None for row in keys for cell in row)
+def test_rows_are_complete_and_unique():
+    for table in TABLES:
+        assert {len(row) for row in table.rows} == {len(table.keys) + len(table.values)}, table.number
+        keys = [row[: len(table.keys)] for row in table.rows]
+        assert len(set(keys)) == len(keys), table.number
+        assert all(isinstance(cell, str) or cell is None for row in keys for cell in row), table.number
 
 
 @pytest.mark.parametrize(
@@ -149,19 +147,17 @@ def test_column_without_fractions_is_rejected():
         papers.get_paper_table("Glockner et al. 2018", "4").read_shares("pairs")
 
 
-@pytest.mark.parametrize("table", TABLES, ids=IDS)
-def test_table_fits_terminal_and_keeps_all_cells(table):
+def test_table_fits_terminal_and_keeps_all_cells():
     console = Console(width=80, highlight=False)
-    with console.capture() as capture:
-        console.print(build_paper_view(table))
-    shown = capture.get()
-    assert max(len(line) for line in shown.splitlines()) <= 80
-    squeezed = "".join(shown.split())
-    _, rows = format_cells(table)
-    if "…" in shown:
-        pytest.fail("a cell is cut off")
-    numbers = [row[len(table.keys) :] for row in rows]
-    assert all("".join(cell.split()) in squeezed for row in numbers for cell in row)
+    for table in TABLES:
+        with console.capture() as capture:
+            console.print(build_paper_view(table))
+        shown = capture.get()
+        assert max(len(line) for line in shown.splitlines()) <= 80, table.number
+        assert "…" not in shown, f"a cell of Table {table.number} is cut off"
+        squeezed = "".join(shown.split())
+        numbers = [row[len(table.keys) :] for row in format_cells(table)[1]]
+        assert all("".join(cell.split()) in squeezed for row in numbers for cell in row), table.number
 
 
 def test_command_prints_tables_of_one_or_all_sets():
