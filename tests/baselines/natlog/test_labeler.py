@@ -1,8 +1,12 @@
+import csv
+from pathlib import Path
+from typing import NamedTuple
+
 import pytest
 
 from tools.natlog_pairs import iter_pairs
 from unbag.baselines.natlog.labeler import NatlogLabeler, NatlogPredictor, format_explanation
-from unbag.data.labels import LABELS
+from unbag.data.labels import ENTAILMENT, LABELS
 from unbag.evaluation.model_loading import load_predictor
 from unbag.inference.predictor import Predictor, validate_probabilities
 
@@ -118,3 +122,51 @@ def test_sentence_with_too_many_words_has_no_label(labeler):
     verdict = labeler.label("A dog sees a cat and " * 300 + "a man sleeps.", "A dog sleeps.")
     assert verdict.label is None
     assert verdict.unsupported == "a sentence has more than 300 words"
+
+
+class Probe(NamedTuple):
+    part: str
+    construction: str
+    premise: str
+    hypothesis: str
+    is_entailed: bool
+
+
+def read_probes():
+    with (Path(__file__).parent / "probes.tsv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
+            sentences = row["first"], row["second"]
+            for gold, (premise, hypothesis) in ((row["forward"], sentences), (row["backward"], sentences[::-1])):
+                if gold != "-":
+                    yield Probe(row["part"], row["construction"], premise, hypothesis, gold == "E")
+
+
+PROBES = list(read_probes())
+CONSTRUCTIONS = list(dict.fromkeys((probe.part, probe.construction) for probe in PROBES if probe.part != "open"))
+
+
+@pytest.fixture(scope="module")
+def verdicts(parser, wordnet):
+    labeler = NatlogLabeler(parser, wordnet, wordnet.identity)
+    labels = labeler.iter_verdicts([probe.premise for probe in PROBES], [probe.hypothesis for probe in PROBES])
+    return dict(zip(PROBES, labels, strict=True))
+
+
+@pytest.mark.parametrize(("part", "construction"), CONSTRUCTIONS)
+def test_probes_without_entailment_never_get_entailment(verdicts, part, construction):
+    negative = [probe for probe in PROBES if probe[:2] == (part, construction) and not probe.is_entailed]
+    assert negative
+    wrong = [probe[2:4] for probe in negative if verdicts[probe].label == ENTAILMENT]
+    assert wrong == []
+
+
+def test_most_entailed_probes_get_entailment(verdicts):
+    positive = [probe for probe in PROBES if probe.is_entailed]
+    assert len(positive) > 300
+    assert sum(verdicts[probe].label == ENTAILMENT for probe in positive) / len(positive) > 0.75
+
+
+@pytest.mark.xfail(reason="a definite noun phrase counts as a name in both sentences", strict=True)
+@pytest.mark.parametrize("probe", [probe for probe in PROBES if probe.part == "open" and not probe.is_entailed])
+def test_definite_probes_do_not_get_entailment(verdicts, probe):
+    assert verdicts[probe].label != ENTAILMENT
