@@ -249,10 +249,6 @@ def test_word_part_is_marked_if_no_whole_word_matches():
     assert _list_marked_words("两只狗在跑", mark_phrases("两只狗在跑", ["狗"], "misleads")) == ["狗"]
 
 
-def test_empty_phrases_give_no_marks():
-    assert mark_phrases("A man.", [None, "", " ", "woman"], "moved") == ()
-
-
 def test_adjacent_words_are_marked_as_runs():
     original = "The old man feeds small birds in the park."
     permuted = "birds in the man The old park feeds small ."
@@ -261,10 +257,6 @@ def test_adjacent_words_are_marked_as_runs():
         "The old",
         "feeds small",
     ]
-
-
-def test_order_without_adjacent_words_has_no_marks():
-    assert mark_unchanged_sequences("A dog runs fast", "fast runs dog A") == ()
 
 
 @given(st.text(max_size=60), st.lists(st.text(max_size=8), max_size=4))

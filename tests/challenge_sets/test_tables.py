@@ -56,12 +56,6 @@ def test_reading_without_unique_lowest_category_names_none():
     )
 
 
-def test_two_label_reading_uses_its_labels():
-    assert "of 100 pairs labelled not entailment" in breaking_nli.summarize_result(
-        _build_result(0.9, 0.9, names=("entailment", "not_entailment"))
-    )
-
-
 def test_table_shows_human_accuracy_and_kappa():
     shown = Estimate(0.94, 0.93, 0.95, 200)
     kappa = {"annotators": 3, "overall": Estimate(0.61, 0.6, 0.62, 200), "by_label": [{"label": 0, "kappa": shown}]}

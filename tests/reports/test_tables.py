@@ -8,14 +8,12 @@ from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
-from rich.console import Console
 from typer.testing import CliRunner
 
 from tests.factories import ROWS, build_result, write_run
 from unbag import challenge_sets, cli
 from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.views.tables import create_table
 from unbag.evaluation import comparison, metrics
 from unbag.evaluation.verdict import compute_model_verdict
 from unbag.reports import badge, formats, run_tables
@@ -131,12 +129,6 @@ def test_no_system_is_better_without_test_or_direction(folders):
     records = compared.export_comparison(comparison.compare(*folders)).records
     assert untested
     assert all(each["better"] is None and each["significant"] is None for each in records if each["set"] == "plain")
-
-
-def test_verdict_without_significant_differences(tmp_path):
-    folder = write_run(tmp_path / "a", build_result("a"))
-    same = comparison.compare(folder, write_run(tmp_path / "b", build_result("b")))
-    assert compared.format_comparison_verdict(same) == "Verdict: none of 2 differences is significant."
 
 
 @pytest.mark.parametrize("of", ["compared", "runs"])
@@ -305,14 +297,3 @@ def test_reading_states_only_p_c(p_c, words):
     assert words in challenge_sets.get_challenge_set("permuted").summarize_result(
         replace(RESULT, scores=SCORES | {"p_c": p_c})
     )
-
-
-@pytest.mark.parametrize("title", ["Short", "Verifier: 48 entailed pairs, 96 others, 48 documents"])
-def test_table_title_uses_width_of_terminal(title):
-    table = create_table(title, "", "n", "value [95 %]")
-    table.add_row("AUROC ↑", "144", "0.500 [0.400, 0.600]")
-    console = Console(width=80, file=io.StringIO())
-    console.print(table)
-    lines = [line.rstrip() for line in console.file.getvalue().splitlines()]
-    assert lines[0] == title
-    assert next(line for line in lines[1:] if line).split() == ["n", "value", "[95", "%]"]

@@ -16,7 +16,7 @@ from unbag.data.labels import LABELS
 from unbag.data.predictions import SetPredictions, build_predictions_from_labels
 from unbag.evaluation import comparison, gates, metrics
 from unbag.evaluation.gates import GateBound
-from unbag.reports import run_tables, terminal
+from unbag.reports import run_tables
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.verification import compute_verifier_scores
 
@@ -45,30 +45,6 @@ def build_group(*made):
     return ResultGroup(
         "set-0", "ours", tuple(ScoredModel(ReportModel(each.model["name"], {}, False), each, None) for each in made)
     )
-
-
-def test_view_shows_main_metrics_within_80_columns():
-    made = build_verified_result(noise=0.3)
-    text = render(terminal.build_result_view(made))
-    assert max(map(len, text.splitlines())) <= 80
-    assert "Verifier: 100 entailed pairs, 200 others" in text
-    for name in ("AUROC ↑", "balanced accuracy ↑", "recall ↑", "false entailment ↓", "false contradiction ↓"):
-        assert sum(name in line for line in text.splitlines()) == 1
-    area = made.scores[VERIFICATION]["auroc"]
-    assert f"{area.value:.3f} [{area.low:.3f}, {area.high:.3f}]" in text
-    assert "Brier" not in text
-    assert "average precision" not in text
-
-
-def test_sentences_state_threshold_or_missing_pairs():
-    low, middle, high = verifier.describe_thresholds(build_verified_result())
-    assert low.startswith("At most 1 % false entailments: needs at least 299 not-entailed pairs in each half, got ")
-    found = build_verified_result().scores[VERIFICATION]["safe_thresholds"]
-    assert f"got {found[0]['available']}." in low
-    assert middle.startswith("At most 5 % false entailments (upper limit ")
-    assert "on one half of the sources): threshold 0." in middle
-    assert "; on the other half " in high
-    assert high.endswith(" %.")
 
 
 @pytest.mark.parametrize(
@@ -207,21 +183,3 @@ def test_label_only_results_have_no_figures():
         "false entailment ↓",
         "false contradiction ↓",
     ]
-
-
-def test_report_has_verification_section(folders, tmp_path):
-    pytest.importorskip("vl_convert")
-    from unbag.reports import html
-
-    made = [build_verified_result("sharp"), build_verified_result("dull", 0.5)]
-    html.write_report([write_run(tmp_path / each.model["name"], each) for each in made], tmp_path / "report.html")
-    text = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert '<details class="verifier" open>' in text
-    for title in (
-        "Reliability diagram",
-        "Risk-coverage curve",
-        "False entailments by threshold",
-        "Recall by threshold",
-    ):
-        assert f">{title}</h4>" in text
-    assert "dull: at most 5 %" in text
