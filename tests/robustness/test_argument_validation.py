@@ -27,7 +27,7 @@ EXPENSIVE = (
     "unbag.challenge_sets.loading.load_evaluation_split",
     "unbag.baselines.lexical.fitting._read_training_pairs",
     "unbag.inference.loading.load_network",
-    "unbag.inference.hub_files._commit",
+    "unbag.inference.hub_files.resolve_revision",
     "unbag.training.run.load_classifier_for_training",
     "unbag.data.text.tagging.load_pipeline",
     "unbag.baselines.lexical.embeddings._fetch",
