@@ -321,5 +321,3 @@ COLLECTIVE_VERBS: Final = frozenset(
     "meet gather marry assemble collide differ agree argue combine separate divorce cooperate share compete".split()
 )
 """Verbs that apply to several subjects collectively, not to each subject."""
-GROUP_NOUNS: Final = frozenset("group bunch crowd pair couple band team set kind type sort piece lot".split())
-"""Nouns before "of" that quantify the noun after it."""
