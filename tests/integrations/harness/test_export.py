@@ -7,6 +7,7 @@ import json
 import math
 import os
 import subprocess
+import symtable
 import sys
 from typing import get_args
 
@@ -104,49 +105,23 @@ def test_lm_eval_task_scores_equal_unbag(requests, tmp_path):
 
 
 @pytest.mark.parametrize("files", HARNESSES.values())
-def test_code_needs_only_harness_and_names_are_unique(files):
+def test_exported_code_needs_only_the_harness_and_defines_each_name_once(files):
+    [code] = [text for path, text in files(TASKS, DefaultPrompt(6)).items() if path.endswith(".py")]
+    imports = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Import | ast.ImportFrom)]
+    roots = {getattr(node, "module", node.names[0].name).partition(".")[0] for node in imports}
     harnesses = {"numpy", "lighteval", "inspect_ai", "scipy"}  # scipy for intervals, which harnesses do not compute
-    ours = {node.name for node in ast.parse(build_scoring_source(TASKS)).body if hasattr(node, "name")} | {
-        "SHOTS",
-        "WORDS",
-    }
-    [code] = [text for path, text in files(TASKS, DefaultPrompt(6)).items() if path.endswith(".py")]
-    tree = ast.parse(code)
-    compile(code, "tasks", "exec")
-    roots = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom):
-            roots.add(node.module.partition(".")[0])
-        elif isinstance(node, ast.Import):
-            roots |= {alias.name.partition(".")[0] for alias in node.names}
-    import sys
-
     assert roots - sys.stdlib_module_names <= harnesses
-    shell = tree.body[len(ast.parse(build_scoring_source(TASKS)).body) :]
-    taken = {node.name for node in shell if hasattr(node, "name")}
-    taken |= {t.id for node in shell if isinstance(node, ast.Assign) for t in node.targets if isinstance(t, ast.Name)}
-    taken |= {alias.asname or alias.name for node in shell if isinstance(node, ast.ImportFrom) for alias in node.names}
-    assert len(taken) > len(TASKS)
-    assert not taken & ours
+    defined = [node.name for node in ast.parse(code).body if hasattr(node, "name")]
+    assert len(defined) == len(set(defined)) > len(TASKS)
+    table = symtable.symtable(code, "tasks.py", "exec")
+    own = {each.get_name() for each in table.get_symbols() if each.is_assigned() or each.is_imported()}
+    assert list_global_names(table) <= own | {*dir(builtins), "__file__"}
 
 
-@pytest.mark.parametrize("files", HARNESSES.values())
-def test_exported_code_defines_all_used_names(files):
-    [code] = [text for path, text in files(TASKS, DefaultPrompt(6)).items() if path.endswith(".py")]
-    names = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)]
-    defined = {node.id for node in names if not isinstance(node.ctx, ast.Load)} | set(dir(builtins)) | {"__file__"}
-    for node in ast.walk(ast.parse(code)):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            defined.add(node.name)
-        elif isinstance(node, ast.arg):
-            defined.add(node.arg)
-        elif isinstance(node, ast.alias):
-            defined.add(node.asname or node.name.partition(".")[0])
-        elif isinstance(node, ast.ExceptHandler) and node.name:
-            defined.add(node.name)
-    used = {node.id for node in names if isinstance(node.ctx, ast.Load)}
-    assert "DefaultPrompt" in defined
-    assert not used - defined
+def list_global_names(table):
+    """Return the global names that a scope and the scopes inside it use."""
+    own = {each.get_name() for each in table.get_symbols() if each.is_global()}
+    return own.union(*map(list_global_names, table.get_children()))
 
 
 def test_invalid_export_is_rejected(requests, tmp_path):
