@@ -10,6 +10,7 @@ from rich.console import Console
 from unbag.challenge_sets import results
 from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.results import Result
+from unbag.data import demo
 from unbag.data.labels import LABELS
 from unbag.evaluation import samples
 from unbag.evaluation.published import score_published_predictions
@@ -19,6 +20,9 @@ from unbag.scoring.skill import RowScores, skill_score
 from unbag.scoring.swap_consistency import swap_consistency
 
 ROWS = 300
+# Options of a quick evaluation of the demonstration's pairs, without baselines.
+QUICK = {"data": str(demo.get_demo_file("validation")), "max_examples": 30, "progress": False}
+QUICK |= {"lexical_baseline": False, "shuffled": False}
 
 
 def build_result(

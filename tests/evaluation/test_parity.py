@@ -8,11 +8,10 @@ from scipy.stats import beta
 from typer.testing import CliRunner
 
 import unbag
-from tests.factories import ROWS, build_result
+from tests.factories import QUICK, ROWS, build_result
 from unbag import cli
 from unbag.challenge_sets import results
 from unbag.challenge_sets.base import SKILL
-from unbag.data import demo
 from unbag.data.labels import LABELS
 from unbag.data.predictions import NONE
 from unbag.evaluation import parity, samples
@@ -126,17 +125,10 @@ def test_evaluate_stores_predicted_labels(tmp_path):
     def predict(premises, last):
         return [last if premise.endswith("e.") else LABELS[len(premise) % 3] for premise in premises]
 
-    asked = {
-        "data": str(demo.get_demo_file("validation")),
-        "max_examples": 30,
-        "output_dir": None,
-        "predictions_csv": None,
-    }
-    asked |= {"lexical_baseline": False, "shuffled": False, "progress": False}
     for name, last in (("one", LABELS[0]), ("other", LABELS[1])):
         model = CallablePredictor(lambda p, _, last=last: predict(p, last), identity={"name": name})
-        asked |= {"output_dir": tmp_path / name, "predictions_csv": tmp_path / f"{name}.csv"}
-        unbag.evaluate(model, "swapped", **asked)
+        files = {"output_dir": tmp_path / name, "predictions_csv": tmp_path / f"{name}.csv"}
+        unbag.evaluate(model, "swapped", **files, **QUICK)
     [found], _ = parity.compare_predicted_labels(tmp_path / "other", tmp_path / "one")
     lines = [(tmp_path / f"{name}.csv").read_text().splitlines()[1:] for name in ("one", "other")]
     differing = sum(one.partition(",")[2] != other.partition(",")[2] for one, other in zip(*lines, strict=True))

@@ -13,7 +13,6 @@ import unbag
 from tests import factories
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.challenge_sets.views.examples import ExampleSelection
-from unbag.data import demo
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.predictions import SetPredictions
 from unbag.evaluation.prediction_table import write_prediction_table
@@ -21,10 +20,6 @@ from unbag.evaluation.ray.building import META, load_parts, read_metadata
 from unbag.evaluation.scoring import ScoredResult
 from unbag.utils.safe_io import DataError
 from unbag.utils.storage import StorageFolder
-
-DATA = str(demo.get_demo_file("validation"))
-
-ASKED = {"data": DATA, "max_examples": 30, "lexical_baseline": False, "shuffled": False, "progress": False}
 
 AWKWARD = 'He said "no", twice;\nthen he left.'
 
@@ -95,8 +90,8 @@ def test_other_label_spaces_have_empty_cells(tmp_path):
 
 def test_predictions_csv_scores_equal_run(tmp_path):
     path, out = tmp_path / "rows.csv", tmp_path / "out"
-    [result] = unbag.evaluate(by_length, "swapped", output_dir=out, predictions_csv=path, **ASKED)
-    request = SetRequest("swapped", options={"data": DATA}, max_examples=30)
+    [result] = unbag.evaluate(by_length, "swapped", output_dir=out, predictions_csv=path, **factories.QUICK)
+    request = SetRequest("swapped", options={"data": factories.QUICK["data"]}, max_examples=30)
     found, rows = _read_csv(path), build_requested_set(request).rows
     assert [row["id"] for row in found] == rows["id"][:]
     assert [row["premise"] for row in found] == rows["premise"][:]
@@ -109,10 +104,10 @@ def test_predictions_csv_scores_equal_run(tmp_path):
 def test_predictions_csv_of_shard_is_rejected(tmp_path):
     with pytest.raises(ValueError, match="expected a run without --shard"):
         unbag.evaluate(
-            by_length, "plain", output_dir=tmp_path, shard="0/2", predictions_csv=tmp_path / "r.csv", **ASKED
+            by_length, "plain", output_dir=tmp_path, shard="0/2", predictions_csv=tmp_path / "r.csv", **factories.QUICK
         )
     with pytest.raises(ValueError, match="expected a file"):
-        unbag.evaluate(by_length, "plain", predictions_csv=tmp_path, **ASKED)
+        unbag.evaluate(by_length, "plain", predictions_csv=tmp_path, **factories.QUICK)
 
 
 def test_parts_are_loaded_in_order_and_damaged_ones_rejected(tmp_path):

@@ -12,7 +12,6 @@ from tests import factories
 from unbag.challenge_sets import results
 from unbag.challenge_sets.failures import EvaluationFailure
 from unbag.challenge_sets.views.examples import ExampleSelection
-from unbag.data import demo
 from unbag.data.labels import LABELS
 from unbag.data.predictions import SetPredictions
 from unbag.evaluation import result_folder
@@ -20,7 +19,6 @@ from unbag.evaluation import samples as paired_samples
 from unbag.evaluation.scoring import ScoredResult, write_scored_results
 from unbag.inference.function import CallablePredictor
 
-DATA = str(demo.get_demo_file("validation"))
 SCORED = (  # rows and predictions
     datasets.Dataset.from_dict({"source_id": ["a"]}),
     SetPredictions(np.eye(3)[:1], LABELS, has_probabilities=False),
@@ -143,8 +141,7 @@ def _build_constant_model(label):
 
 
 def test_evaluate_other_model_is_rejected_before_prediction(tmp_path):
-    asked = {"data": DATA, "max_examples": 30, "lexical_baseline": False, "shuffled": False, "progress": False}
-    unbag.evaluate(_build_constant_model("neutral"), "plain", output_dir=tmp_path, **asked)
+    unbag.evaluate(_build_constant_model("neutral"), "plain", output_dir=tmp_path, **factories.QUICK)
     before = (tmp_path / results.FILE).read_bytes()
 
     def other(premises, hypotheses):
@@ -154,24 +151,23 @@ def test_evaluate_other_model_is_rejected_before_prediction(tmp_path):
     calls = []
     known = CallablePredictor(other, identity={"name": "other"})
     with pytest.raises(ValueError, match="only results of other, got results of neutral"):
-        unbag.evaluate(known, "plain", output_dir=tmp_path, **asked)
+        unbag.evaluate(known, "plain", output_dir=tmp_path, **factories.QUICK)
     assert not calls
     assert (tmp_path / results.FILE).read_bytes() == before
-    [added] = unbag.evaluate(_build_constant_model("neutral"), "swapped", output_dir=tmp_path, **asked)
+    [added] = unbag.evaluate(_build_constant_model("neutral"), "swapped", output_dir=tmp_path, **factories.QUICK)
     assert added.set == "swapped"
     assert [each[:2] for each in _list_results(tmp_path)] == [("neutral", "plain"), ("neutral", "swapped")]
 
 
 def test_receive_downloads_results_and_samples(tmp_path):
     address = f"memory://{tmp_path.name}/run"
-    asked = {"data": DATA, "max_examples": 30, "lexical_baseline": False, "shuffled": False, "progress": False}
-    unbag.evaluate(_build_constant_model("neutral"), "plain", output_dir=address, **asked)
-    unbag.evaluate(_build_constant_model("neutral"), "swapped", output_dir=address, **asked)
+    unbag.evaluate(_build_constant_model("neutral"), "plain", output_dir=address, **factories.QUICK)
+    unbag.evaluate(_build_constant_model("neutral"), "swapped", output_dir=address, **factories.QUICK)
     result_folder.download_result_folder(address, tmp_path / "here")
     assert [each[1] for each in _list_results(tmp_path / "here")] == ["plain", "swapped"]
     assert paired_samples.read_samples(tmp_path / "here", 0, results.read_results(tmp_path / "here" / results.FILE)[0])
     with pytest.raises(ValueError, match="got results of neutral"):
-        unbag.evaluate(_build_constant_model("entailment"), "plain", output_dir=address, **asked)
+        unbag.evaluate(_build_constant_model("entailment"), "plain", output_dir=address, **factories.QUICK)
 
 
 def test_check_damaged_results_are_rejected(tmp_path):

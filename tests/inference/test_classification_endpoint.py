@@ -9,10 +9,10 @@ import pytest
 pytest.importorskip("openai", reason="needs unbag[llm]")
 
 import unbag
+from tests.factories import QUICK
 from tests.fake_llm import running_endpoint
 from tests.fake_llm.classifier import LABELS as SERVED
 from tests.fake_llm.classifier import Classifier, compute_probabilities_by_letters, score_by_letters
-from unbag.data import demo
 from unbag.data.labels import LABELS, TWO_WAY, LabelError
 from unbag.evaluation.model_loading import load_predictor
 from unbag.inference.classification_endpoint import ClassificationEndpointPredictor
@@ -172,23 +172,16 @@ def test_address_selects_predictor_kind(endpoint):
 
 def test_evaluate_classifier_endpoint_is_probed_and_recorded(endpoint, tmp_path):
     endpoint.classifier.outputs = predict_probe_pairs
-    asked = {
-        "data": str(demo.get_demo_file("validation")),
-        "max_examples": 30,
-        "lexical_baseline": False,
-        "shuffled": False,
-        "progress": False,
-    }
     route = endpoint.route("predict")
-    [result] = unbag.evaluate("endpoint:tiny", "plain", base_url=route, output_dir=tmp_path / "run", **asked)
+    [result] = unbag.evaluate("endpoint:tiny", "plain", base_url=route, output_dir=tmp_path / "run", **QUICK)
     assert result.model["label_probe"] == {"en": "12 of 12"}
     assert (result.model["kind"], result.model["base_url"]) == ("classification-endpoint", route)
     assert result.scores["verification"]["auroc"] is not None
     endpoint.classifier.labels = ("entailment", "contradiction", "neutral")  # incorrect label names of the server
     fix = "entailment,contradiction,neutral"
     with pytest.raises(ValueError, match=f"--label-map {fix}"):
-        unbag.evaluate("endpoint:tiny", "plain", base_url=route, output_dir=tmp_path / "wrong", **asked)
+        unbag.evaluate("endpoint:tiny", "plain", base_url=route, output_dir=tmp_path / "wrong", **QUICK)
     again = {"base_url": route, "label_map": fix, "output_dir": tmp_path / "again"}
-    [mapped] = unbag.evaluate("endpoint:tiny", "plain", **again, **asked)
+    [mapped] = unbag.evaluate("endpoint:tiny", "plain", **again, **QUICK)
     assert mapped.model["label_probe"] == {"en": "12 of 12"}
     assert mapped.scores["accuracy"] == result.scores["accuracy"]

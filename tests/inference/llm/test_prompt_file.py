@@ -8,9 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 import unbag
+from tests.factories import QUICK
 from unbag import cli
 from unbag.challenge_sets import results
-from unbag.data import demo
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.evaluation.model_loading import list_variants
 from unbag.evaluation.prompt_spread import compute_prompt_spreads
@@ -23,14 +23,6 @@ BODY = "Premise: {{ premise }}\nHypothesis: {{ hypothesis }}\nAnswer Yes, Maybe 
 TWO_WORDS = "words: {entailment: [supported, yes], not_entailment: not supported}"
 WORDS = {"entailment": ("supported", "yes"), "not_entailment": ("not supported",)}
 PAIR = ("A <b>dog</b> runs.", "It moves & barks.")
-
-QUICK = {
-    "data": str(demo.get_demo_file("validation")),
-    "max_examples": 40,
-    "lexical_baseline": False,
-    "shuffled": False,
-    "progress": False,
-}
 
 
 def write_prompt(path, body=BODY, head=None):
@@ -153,7 +145,7 @@ def test_command_with_several_prompts_prints_spread(endpoint, tmp_path):
     endpoint.answers = lambda question: "Yes" if "strict" in question else "No"
     asked = [
         *("evaluate", "endpoint:tiny", "--base-url", endpoint.base_url, "--prompt", ",".join(map(str, prompts))),
-        *("--sets", "plain", "--data", str(demo.get_demo_file("validation")), "--max-examples", "30"),
+        *("--sets", "plain", "--data", QUICK["data"], "--max-examples", "30"),
         *("--no-lexical-baseline", "--no-shuffled", "--output-dir", str(tmp_path / "run"), "--json"),
     ]
     done = CliRunner(env={"COLUMNS": "80"}).invoke(cli.app, asked, catch_exceptions=False)
