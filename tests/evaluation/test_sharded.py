@@ -5,11 +5,8 @@ import pytest
 import unbag
 from tests.cli.test_options import run_unbag as command
 from tests.evaluation.test_evaluator import set_request  # noqa: F401  a few pairs of ours
-from unbag.challenge_sets.request import SetRequest
 from unbag.inference.runner import predict_rows, predict_shard
 from unbag.utils.storage import StorageFolder
-
-LABELS = ["entailment", "neutral", "contradiction"]
 
 
 @pytest.fixture(autouse=True)
@@ -17,35 +14,6 @@ def _isolated_cache(tmp_path, monkeypatch):
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     for predict in (predict_rows, predict_shard):
         monkeypatch.setitem(predict.__kwdefaults__, "chunk_rows", 10)
-
-
-def predict_coin(premises, hypotheses):
-    return [LABELS[(len(p) * 7 + len(h)) % 3] for p, h in zip(premises, hypotheses, strict=True)]
-
-
-@pytest.fixture
-def requests(set_request):  # noqa: F811
-    data = {"data": set_request.options["data"]}
-    return [SetRequest("plain", options=data), set_request]
-
-
-def evaluate(requests, out, model=predict_coin, **options):
-    return unbag.evaluate(model, requests, output_dir=out, lexical_baseline=False, progress=False, **options)
-
-
-@pytest.mark.parametrize("kind", [pytest.param("a path", marks=pytest.mark.nightly), "memory"])
-def test_run_after_shards_writes_same_files_as_one_process(tmp_path, kind, requests, monkeypatch):
-    evaluate(requests, tmp_path / "one")
-    out = str(tmp_path / "shared") if kind == "a path" else f"memory://{tmp_path.name}/shared"
-    for shard in ("1/2", "0/2"):
-        assert evaluate(requests, out, shard=shard).results == []
-    folder = StorageFolder(out)
-    assert "results.json" not in folder.list_names()
-    monkeypatch.setattr("unbag.inference.runner.PredictionJob.predict", lambda job, chunks, **_: dict(chunks))
-    assert [result.set for result in evaluate(requests, out)] == ["plain", "permuted"]
-    assert folder.read("results.json") == (tmp_path / "one" / "results.json").read_bytes()
-    stored = ["00-plain.labels.parquet", "00-plain.parquet", "01-permuted.labels.parquet", "01-permuted.parquet"]
-    assert (folder / "samples").list_names() == stored
 
 
 def test_score_command_scores_shards_and_predicts_the_rest(tmp_path, set_request, monkeypatch):  # noqa: F811
@@ -66,16 +34,17 @@ def test_score_command_scores_shards_and_predicts_the_rest(tmp_path, set_request
         assert (tmp_path / out / "results.json").read_bytes() == (tmp_path / "one" / "results.json").read_bytes()
 
 
-def test_unsharable_evaluation_is_rejected(tmp_path, requests):
-    with pytest.raises(ValueError, match="output_dir: expected a folder or URL that all processes share"):
-        unbag.evaluate(predict_coin, requests, shard="0/2")
-    with pytest.raises(ValueError, match="expected a shard as i/n"):
-        evaluate(requests, tmp_path / "shared", shard="2/2")
+def test_unsharable_evaluation_is_rejected(tmp_path, set_request):  # noqa: F811
     names = {}
     # a function without a source file
     exec("def made(premises, hypotheses):\n    return ['neutral'] * len(premises)", names)
-    with pytest.raises(ValueError, match="expected a model that every process can identify"):
-        evaluate(requests, tmp_path / "x", names["made"], shard="0/2")
+    for options, words in (
+        ({"shard": "0/2"}, "output_dir: expected a folder or URL that all processes share"),
+        ({"shard": "2/2", "output_dir": tmp_path / "shared"}, "expected a shard as i/n"),
+        ({"shard": "0/2", "output_dir": tmp_path / "x"}, "expected a model that every process can identify"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            unbag.evaluate(names["made"], [set_request], lexical_baseline=False, progress=False, **options)
 
 
 @pytest.mark.parametrize(
