@@ -62,21 +62,21 @@ LAST_LAYERS = {
 }
 
 
-def tiny_network(kind="bert", *, dropout=0.0, seed=0):
-    """Return a random classifier with logits of magnitude 1."""
-    config = transformers.AutoConfig.for_model(
-        kind,
+def tiny_network(kind="bert", *, dropout=0.0, seed=0, **options):
+    """Return a random classifier with logits of magnitude 1. `options` are further fields of its config."""
+    fields = {
         **_SHAPES.get(kind, _NARROW),
         **({} if kind == "xlnet" else {"max_position_embeddings": 64}),  # XLNet rejects a maximum length
-        vocab_size=4 + len(WORDS),
-        bos_token_id=0,
-        pad_token_id=1,
-        eos_token_id=2,
-        decoder_start_token_id=2,
-        initializer_range=0.3,
-        id2label=dict(enumerate(ORDER)),
-        label2id={label: output for output, label in enumerate(ORDER)},
-    )
+        "vocab_size": 4 + len(WORDS),
+        "bos_token_id": 0,
+        "pad_token_id": 1,
+        "eos_token_id": 2,
+        "decoder_start_token_id": 2,
+        "initializer_range": 0.3,
+        "id2label": dict(enumerate(ORDER)),
+        "label2id": {label: output for output, label in enumerate(ORDER)},
+    }
+    config = transformers.AutoConfig.for_model(kind, **fields | options)
     for name in list(vars(config)):
         if "drop" in name and isinstance(getattr(config, name), float):
             setattr(config, name, dropout)
