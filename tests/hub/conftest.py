@@ -70,9 +70,9 @@ class Commands:
         self.home = home
         self.env = hub.env(home / "hf", token=ALICE) | {"XDG_CACHE_HOME": str(home / "cache"), "COLUMNS": "200"}
 
-    def __call__(self, *arguments: object, code: int = 0, program: tuple[str, str] = ("-m", "unbag")) -> str:
+    def __call__(self, *arguments: object, code: int = 0) -> str:
         """Run one command. Return its output, or its error message if `code` is not 0."""
-        done = PYTHON.run(*program, *arguments, env=self.env)
+        done = PYTHON.run("-m", "unbag", *arguments, env=self.env)
         assert done.returncode == code, done.stderr
         assert "Traceback" not in done.stderr
         assert ALICE not in done.stdout + done.stderr
