@@ -55,14 +55,13 @@ def test_probabilities_equal_those_of_library(made, model_without_truncation):
     assert predictor.identity["label_order"] == ",".join(ORDER)
 
 
-@pytest.mark.parametrize("made", [load_pipeline])
-def test_float16_weights_on_cpu_are_copied_to_float32(made, tiny_bert, caplog):
-    model = made(tiny_bert)
+def test_float16_weights_on_cpu_are_copied_to_float32(tiny_bert, caplog):
+    model = load_pipeline(tiny_bert)
     model.model.half()
     predictor, _ = load_predictor(model)
     assert predictor.identity["dtype"] == "float32"
     assert {each.dtype for each in model.model.parameters()} == {torch.float16}, "what was handed in is left as it is"
-    rounded = made(tiny_bert)
+    rounded = load_pipeline(tiny_bert)
     rounded.model.half().float()
     expected = load_predictor(rounded)[0].predict(PREMISES, HYPOTHESES)
     np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES), expected, atol=1e-6)
@@ -105,16 +104,15 @@ def test_given_maximum_length_is_kept(tiny_bert):
     assert load_predictor(load_pipeline(tiny_bert), max_length=12)[0].max_length == 12
 
 
-@pytest.mark.parametrize("made", [load_pipeline])
-def test_run_is_stored_and_resumed(made, tiny_bert, tmp_path, monkeypatch):
+def test_run_is_stored_and_resumed(tiny_bert, tmp_path, monkeypatch):
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     rows = "".join(f"{p},{h},{LABELS[i % 3]}\n" for i, (p, h) in enumerate(PAIRS))
     (tmp_path / "pairs.csv").write_text("premise,hypothesis,label\n" + rows)
     request = SetRequest("plain", options={"data": str(tmp_path / "pairs.csv")})
-    [first] = unbag.evaluate(made(tiny_bert), [request], output_dir=tmp_path / "out", trust_labels=True)
+    [first] = unbag.evaluate(load_pipeline(tiny_bert), [request], output_dir=tmp_path / "out", trust_labels=True)
     stored = set((tmp_path / "out" / "predictions").iterdir())
     assert len(stored) == 2  # one of the rows, one of the rows with shuffled words
-    [again] = unbag.evaluate(made(tiny_bert), [request], output_dir=tmp_path / "out", trust_labels=True)
+    [again] = unbag.evaluate(load_pipeline(tiny_bert), [request], output_dir=tmp_path / "out", trust_labels=True)
     assert stored == set((tmp_path / "out" / "predictions").iterdir()), "predictions were made anew"
     [of_folder] = unbag.evaluate(tiny_bert, [request], output_dir=tmp_path / "folder", trust_labels=True)
     assert first.scores == again.scores == of_folder.scores
