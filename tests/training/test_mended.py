@@ -3,7 +3,6 @@
 import json
 import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +11,7 @@ pytest.importorskip("transformers", reason="needs unbag[models]")
 from safetensors.torch import load_file
 from transformers import AutoModelForSequenceClassification
 
-from tests.training.conftest import TURNED, has_equal_weights
+from tests.training.conftest import PAIRS, TURNED, has_equal_weights, write_pairs
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import SetRequest
 from unbag.data.labels import LABELS
@@ -84,11 +83,7 @@ def test_mend_without_head_has_no_comparison(mend, options):
 
 @pytest.mark.slow
 def test_mend_with_distillation_only_does_not_use_labels(mend, options, tiny_bert, tmp_path):
-    changed = tmp_path / "changed.csv"
-    lines = Path(options["corpus"][0]).read_text().splitlines()
-    other = [",".join([*line.split(",")[:-1], TURNED.get(line.split(",")[-1], line.split(",")[-1])]) for line in lines]
-    assert other != lines
-    changed.write_text("\n".join(other) + "\n")
+    changed = write_pairs(tmp_path / "changed.csv", [(p, h, TURNED[label]) for p, h, label in PAIRS])
     config = {"model": str(tiny_bert), "no_evaluate": True, "alpha": 0.0, "distill": 1.0}
     [trained] = mend(**config)["runs"]
     assert trained["known"].startswith("original network ")
