@@ -14,7 +14,7 @@ from unbag.cli.typer_utils import folder_option, sets_option
 # Copy of the type in `unbag.integrations.harness.export`, which is slow to import. A test compares both.
 Harness = Literal["lm-eval", "lighteval", "inspect-ai"]
 
-# Copy of the type in `unbag.integrations.every_eval_ever`, for the same reason.
+# The values of the schema of Every Eval Ever.
 Relationship = Literal["first_party", "third_party", "collaborative", "other"]
 
 _RECORDS: Final = "eee"

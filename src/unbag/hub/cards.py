@@ -28,15 +28,11 @@ def split_card(card: bytes | None) -> tuple[dict[str, Any], str]:
     if match is None:
         return {}, text
     try:
-        metadata = yaml.safe_load(match[1]) or {}
-    except yaml.YAMLError as error:
+        metadata = dict(yaml.safe_load(match[1]) or {})
+    except (yaml.YAMLError, TypeError, ValueError) as error:
         raise ValueError(
             f"front matter of the published README.md: expected YAML, got an error ({error}); correct it first"
         ) from None
-    if not isinstance(metadata, dict):
-        raise ValueError(
-            f"front matter of the published README.md: expected a mapping, got {metadata!r}; correct it first"
-        )
     return metadata, text[match.end() :]
 
 

@@ -46,14 +46,6 @@ def format_model_names(results: pd.DataFrame) -> "pd.Series[str]":
     return pd.Series(list(map(format_name, models, heads)), index=results.index, dtype=object)
 
 
-def _name_versions(results: pd.DataFrame) -> "pd.Series[str]":
-    """Format the model of each row, with revision and data type if the model has results of several of them."""
-    names = format_model_names(results)
-    versions = results["model_revision"].str.removeprefix("sha256:").str[:8] + " " + results["dtype"]
-    several = versions.groupby(names).transform("nunique") > 1
-    return names.where(~several, names + " " + versions.str.strip())
-
-
 def build_results_table(results: pd.DataFrame) -> pd.DataFrame:
     """Build the table of all results: by set, config and metric, best first, with values rounded to three digits."""
     goodness = results["value"].where(results["higher_is_better"], -results["value"])
@@ -82,7 +74,10 @@ def build_overview(results: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     with more challenge sets come first; ties are ordered by the mean. A model with results of several revisions or data
     types has a row for each of them.
     """
-    results = results.assign(model=_name_versions(results))
+    names = format_model_names(results)
+    versions = results["model_revision"].str.removeprefix("sha256:").str[:8] + " " + results["dtype"]
+    several = versions.groupby(names).transform("nunique") > 1
+    results = results.assign(model=names.where(~several, names + " " + versions.str.strip()))
     scores = results[results["is_score"]].reset_index(drop=True)
     most = scores.groupby(_KEY)["model"].nunique().groupby("set").idxmax()
     scores = scores[scores.set_index(_KEY).index.isin(list(most))]

@@ -13,7 +13,7 @@ import re
 import uuid
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from unbag import challenge_sets
 from unbag.baselines.lexical.predictors import is_baseline
@@ -28,9 +28,6 @@ from unbag.utils.files import write_json
 
 VERSION: Final = "0.3.0"
 """Version of the Every Eval Ever schema."""
-
-Relationship = Literal["first_party", "third_party", "collaborative", "other"]
-"""Relationship between the evaluator and the model developer, with the values of the schema."""
 
 _COMMON_METRICS: Final = ("accuracy", "auroc", "average_precision", "balanced_accuracy")
 """Metrics that other projects report under the same name. All other metrics get the set name as a prefix."""
@@ -100,12 +97,13 @@ def build_eee_record(
     timestamp: int,
     hub: str | None = None,
     evaluator: str = "unknown",
-    relationship: Relationship = "other",
+    relationship: str = "other",
 ) -> dict[str, Any]:
     """Build the JSON record of one model on one challenge set.
 
     `hub` is the organization that published the challenge sets on the Hub (default: the source is the corpus).
-    `evaluator` is the person or organization that ran the evaluation.
+    `evaluator` is the person or organization that ran the evaluation, and `relationship` that to the developer of the
+    model: first_party, third_party, collaborative or other.
     """
     first = results[0]
     return {
