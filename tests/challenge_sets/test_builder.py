@@ -18,12 +18,10 @@ MAY_NAME_FILES = {
     "cs_lambda": {"data", "train_data", "lexical", "pipeline"},
     "negation": {"data", "pipeline"},
     "permuted": {"data", "minitrees", "pipeline"},
-    "plain": {"data"},
     "recombined": {"data", "pipeline"},
     "resnli": {"data", "embeddings"},
     "sicck": {"data", "file", "pipeline"},
     "soswap_addamod": {"data", "pipeline"},
-    "swapped": {"data"},
 }
 LISTS = {"train_data", "minitrees", "text"}
 OPTIONS = [
@@ -76,7 +74,7 @@ def test_only_file_options_hash_file_contents(tmp_path, monkeypatch, name, optio
             hashes.append(_compute_hash(name, **{option: [value] if option in LISTS else value}))
     folder, file, *paths = hashes[:4]
     assert paths == [folder, file]
-    if option in MAY_NAME_FILES[name] | {"text"}:
+    if option in MAY_NAME_FILES.get(name, {"data"}) | {"text"}:
         assert len(set(hashes)) == 4
     else:
         assert set(hashes) == {_compute_hash(name)}

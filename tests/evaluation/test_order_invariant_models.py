@@ -23,12 +23,8 @@ EXAMPLES = {"permuted": 25, "cs_lambda": 500, "resnli": 300}
 """Examples of a set; all of SICCK, and 60 of the others."""
 
 
-SETS = ("plain", "swapped", "breaking_nli", "cs_lambda", "permuted", "resnli", "sicck")
-"""All sets of the demonstration but those that need a parser."""
-
-
-def test_every_set_is_included():
-    assert {*SETS, "negation", "recombined", "soswap_addamod"} == set(challenge_sets.list_set_names())
+SETS = sorted({*challenge_sets.list_set_names()} - {"negation", "recombined", "soswap_addamod"})
+"""All sets but those that need a parser."""
 
 
 def save_undecided_model(name, folder):

@@ -16,16 +16,8 @@ from unbag import challenge_sets
 from unbag.cli import app, run
 
 _OPTIONS = {
-    "breaking_nli": [],
     "cs_lambda": ["-o", "train_data=snli", "-o", "pipeline=all", "-o", "max_train_pairs=200", "-o", "folds=2"],
-    "negation": [],
     "permuted": ["-o", "q=3", "-o", "min_words=6"],
-    "plain": [],
-    "recombined": [],
-    "resnli": [],
-    "sicck": [],
-    "soswap_addamod": [],
-    "swapped": [],
 }
 _DAILY = ("permuted", "plain", "resnli", "swapped")  # the nightly tests publish all sets
 _TO = "org"
@@ -61,10 +53,9 @@ def published(commands, vectors, request):
     names = [name for name in challenge_sets.list_set_names() if name not in parsed or SHARED_HUB.is_dir()]
     if "not nightly" in request.config.option.markexpr:
         names = [name for name in names if name in _DAILY]
-    assert set(challenge_sets.list_set_names()) == set(_OPTIONS), "a set that is not published here"
     options = {**_OPTIONS, "resnli": ["-o", f"embeddings={vectors}"]}
     given = [
-        ["publish", "dataset", name, "--repo-id", _TO, "--corpus", "snli", *options[name], "--yes", "--json"]
+        ["publish", "dataset", name, "--repo-id", _TO, "--corpus", "snli", *options.get(name, []), "--yes", "--json"]
         for name in names
     ]
     said = [entry for [entry] in commands.run_sequence(*given)]

@@ -76,15 +76,16 @@ def build(
 
 def list_sets(
     name: Annotated[
-        str | None, set_argument(help="Challenge set whose options are listed (default: list all sets).")
+        str | None, set_argument(help="Challenge set to describe, with its options (default: list all sets).")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List challenge sets and corpora, or the options of one set.
+    """List challenge sets and corpora, or the question, paper and options of one set.
 
     unbag sets
     unbag sets permuted
     """
+    from unbag.challenge_sets import get_challenge_set
     from unbag.challenge_sets.loading import describe_set_options, list_set_summaries
     from unbag.data.corpora import CORPORA
 
@@ -93,8 +94,10 @@ def list_sets(
         if as_json:
             print_json([option._asdict() for option in options])
             return
+        described = get_challenge_set(name)
+        echo(f"{described.title}: {described.question}\n{described.paper}\n")
         if not options:
-            echo(f"{name} has no options.")
+            echo("The set has no options.")
             return
         from rich.table import Table
 

@@ -306,8 +306,9 @@ def _show(done: Any, out: Path) -> None:
     table = Table("", *(["mean", "standard deviation"] if several else ["value [95 %]"]), box=None, pad_edge=False)
     table.add_column("n", justify="right")
     for name, statistics in done["summary"].items():
-        # "=" in a name is the score of one subset, such as one lambda.
-        if "." in name and (name.rsplit(".", 1)[-1] not in _SHOWN or "=" in name):
+        # Scores of sets have dotted paths. "=" in a name is the score of one subset, such as one lambda.
+        is_score = "." in name and not name.startswith("accuracy on ")
+        if is_score and (name.rsplit(".", 1)[-1] not in _SHOWN or "=" in name):
             continue
         mean, spread = statistics["mean"], statistics["standard_deviation"]
         if several:

@@ -194,7 +194,6 @@ def build_rows(name):
             | {f"{side}_bleu_{n}": 0.5 for side in ("premise", "hypothesis") for n in (2, 3, 4)}
             | {f"{side}_minitree": 0.5 for side in ("premise", "hypothesis")},
             "negation": {"source_id": f"s{i // 4}", "mirror": f"m{half}", "operation": "double", "label": i % 2},
-            "plain": {},
             "recombined": {"source_id": f"s{i // 3}", "group": f"g{i // 3}", "k": 4, "position": i // 3 % 4}
             | {"operation": ("supported", "subject", "removed")[i % 3], "label": int(i % 3 > 0)},
             "resnli": {"partition": i % 20, "source_split": "test"},
@@ -202,7 +201,7 @@ def build_rows(name):
             | dict.fromkeys(("modifier_type", "part", "modifier", "position", "relation"), "a"),
             "soswap_addamod": {"kind": ("soswap", "addamod")[i % 2]},
             "swapped": {"source_id": f"s{half}", "swapped": bool(i % 2), "label": label[half]},
-        }[name]
+        }.get(name, {})
     if name == "swapped":  # an entailment pair has no swapped row
         rows = [row for row in rows if not (row["swapped"] and LABELS[row["label"]] == "entailment")]
     return rows
