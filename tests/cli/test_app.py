@@ -254,7 +254,9 @@ def test_sets_with_name_lists_options(folder):
     assert "test_size" in shown
     assert "examples in the test split" in shown
     assert "--sets resnli -o test_size=1000 " in shown
-    assert run_unbag("sets", "swapped", cwd=folder).stdout == "swapped has no options.\n"
+    shown = run_unbag("sets", "swapped", cwd=folder).stdout
+    assert shown.startswith("Swapped: ")
+    assert "The set has no options." in shown
 
 
 def test_train_invalid_config_prints_one_line(folder):

@@ -269,7 +269,7 @@ class TrainConfig:
                 "augment: expected word_order = natural and no hypothesis_only, because added pairs consist of "
                 "complete sentences; omit augment"
             )
-        if getattr(self, "alpha", 0) and self.word_order != "natural":  # an option of some recipes
+        if self.permuted_copies and self.word_order != "natural":
             yield (
                 f"word_order: expected natural with alpha, got {self.word_order}, because alpha penalizes other "
                 "orders; omit word_order"
@@ -321,6 +321,11 @@ class TrainConfig:
         """Compute the number of augmented pairs per epoch for each kind. Fractions refer to `n_training_pairs`."""
         numbers = {kind: n or self.augment_pairs for kind, n in map(parse_augmentation, self.augment)}
         return {kind: max(1, round(n * n_training_pairs)) if n < 1 else int(n) for kind, n in numbers.items()}
+
+    @property
+    def permuted_copies(self) -> int:
+        """Number of permuted copies of each training pair, whose entropy the loss of max-entropy contains."""
+        return 0
 
     @property
     def corpus_names(self) -> list[str]:

@@ -207,8 +207,8 @@ def _build_trainer(
     data, augmenter, features = inputs
     encoder, seed = PairEncoder.from_classifier(classifier, config.max_length), config.seed
     permuted = shuffler = None
-    if getattr(config, "alpha", 0):
-        permuted = PermutedPairs(getattr(config, "permutations", 1), seed=seed, language=data.training[0].language)
+    if config.permuted_copies:
+        permuted = PermutedPairs(config.permuted_copies, seed=seed, language=data.training[0].language)
     if config.word_order == "shuffled":
         shuffler = partial(shuffle_words, language=data.language, seed=seed)
     pairs = TrainingPairs(
