@@ -289,3 +289,23 @@ def test_command_lets_threads_wait_passively_unless_user_decides(monkeypatch, gi
     with pytest.raises(SystemExit):
         cli.main()
     assert os.environ["OMP_WAIT_POLICY"] == expected
+
+
+def test_warning_of_hub_library_is_printed_once_and_redacted():
+    code = """
+import typer
+from unbag.cli.app import run
+
+app = typer.Typer()
+
+@app.command()
+def warn():
+    from huggingface_hub.utils import logging
+    logging.get_logger("huggingface_hub.file_download").warning("cannot read https://user:%s@example.org", "secret")
+
+run(app, [])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    [line] = done.stderr.splitlines()
+    assert line.startswith("WARNING cannot read")
+    assert "secret" not in line

@@ -45,6 +45,8 @@ def normalize_cache_env() -> None:
 EXIT_FAILURE: Final = 1
 _MAX_LENGTH: Final = 2_000  # characters of a message, because it may quote a user's file
 _SIGNAL_EXIT: Final = 128  # plus the signal number, as in shells
+_LOG_FORMAT: Final = "%(levelname)s %(message)s"
+_LOGGING_LIBRARIES: Final = ("huggingface_hub", "datasets", "transformers")
 _RETRY_DELAY: Final = 0.05  # seconds
 _INTERRUPTED: Final = _SIGNAL_EXIT + signal.SIGINT
 _RESUMABLE: Final = ("evaluate", "train", "publish", "prefetch", "human-study sample")
@@ -58,13 +60,24 @@ class _Formatter(logging.Formatter):
         return escape_control_chars(redact(super().format(record)))
 
 
+class _Logger(logging.Logger):
+    """Logger whose messages are redacted and printed once, although Hub libraries add handlers of their own."""
+
+    def addHandler(self, hdlr: logging.Handler) -> None:  # noqa: N802
+        if self.name in _LOGGING_LIBRARIES:
+            hdlr.setFormatter(_Formatter(_LOG_FORMAT))
+            self.propagate = False
+        super().addHandler(hdlr)
+
+
 def run(command: typer.Typer, arguments: Sequence[str] | None = None, *, is_resumable: bool | None = None) -> int:
     """Run a command and return its exit code. By default, its name determines whether it can resume."""
-    logging.basicConfig(format="%(levelname)s %(message)s", level=logging.WARNING)
+    logging.basicConfig(format=_LOG_FORMAT, level=logging.WARNING)
+    logging.setLoggerClass(_Logger)
     for handler in logging.getLogger().handlers:
         # Handlers of a host program with their own class of formatter are not changed.
         if type(handler.formatter) is logging.Formatter:
-            handler.setFormatter(_Formatter("%(levelname)s %(message)s"))
+            handler.setFormatter(_Formatter(_LOG_FORMAT))
     if is_resumable is None:
         given = f"{' '.join(sys.argv[1:] if arguments is None else arguments)} "
         is_resumable = given.startswith(tuple(f"{name} " for name in _RESUMABLE))
