@@ -63,7 +63,7 @@ class _Formatter(logging.Formatter):
 class _Logger(logging.Logger):
     """Logger whose messages are redacted and printed once, although Hub libraries add handlers of their own."""
 
-    def addHandler(self, hdlr: logging.Handler) -> None:  # noqa: N802
+    def addHandler(self, hdlr: logging.Handler) -> None:
         if self.name in _LOGGING_LIBRARIES:
             hdlr.setFormatter(_Formatter(_LOG_FORMAT))
             self.propagate = False
