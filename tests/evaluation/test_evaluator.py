@@ -255,3 +255,9 @@ def test_abstained_pairs_count_as_wrong(tmp_path, set_request, caplog):
     assert result.scores["accuracy"].value == 0  # although argmax of equal probabilities is entailment
     assert result.model["n_abstained"] == len(build_requested_set(set_request).rows)
     assert "answers contain no label and count as wrong" in caplog.text
+
+
+def test_bag_of_words_trained_on_evaluated_data_is_named(tmp_path, set_request, caplog):
+    trained = {"train_data": [set_request.options["data"]], "pipeline": "all"}
+    unbag.evaluate("lexical", [set_request], **trained, lexical_baseline=False, output_dir=tmp_path / "out")
+    assert "is also the evaluated data" in caplog.text

@@ -276,7 +276,15 @@ def _validate_run(
         DefaultPrompt(model_options["num_fewshot"])  # validates the number
     for file in {each.options["prompt"] for each in variants if "prompt" in each.options}:
         PromptFile.load(file)  # validates the file
-    validate_corpus_names(model_options.get("train_data") or ())
+    trained = model_options.get("train_data") or ()
+    validate_corpus_names(trained)
+    evaluated = {str(each.options.get("data")) for each in requests if isinstance(each, SetRequest)}
+    for data in sorted(evaluated & set(trained)):
+        logger.warning(
+            "train_data: %s is also the evaluated data, so the bag of words is scored on its own training pairs, and "
+            "the skill scores of other models are too low; pass other labelled pairs",
+            data,
+        )
     return requests, variants
 
 

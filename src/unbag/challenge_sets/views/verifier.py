@@ -175,7 +175,7 @@ def _describe_threshold(kind: _Kind, row: Mapping[str, Any]) -> str:
     target = f"At most {100 * row['target']:g} % {kind.false_positives}"
     if row["threshold"] is None:
         if row["available"] < row["needed"]:
-            needed = f"needs at least {row['needed']:,} {kind.negative} pairs in each half"
+            needed = f"needs at least {row['needed']:,} {kind.negative} pairs in each half of the data"
             return f"{target}: {needed}, got {row['available']:,}."
         return f"{target}: no threshold has an upper limit this low on the {row['available']:,} pairs of one half."
     threshold = format_threshold(row["threshold"])
