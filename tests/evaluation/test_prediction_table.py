@@ -15,6 +15,7 @@ from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.challenge_sets.views.examples import ExampleSelection
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.predictions import SetPredictions
+from unbag.evaluation.evaluator import evaluate_all
 from unbag.evaluation.prediction_table import write_prediction_table
 from unbag.evaluation.ray.building import META, load_parts, read_metadata
 from unbag.evaluation.scoring import ScoredResult
@@ -99,6 +100,22 @@ def test_predictions_csv_scores_equal_run(tmp_path):
     again = factories.score_file(path, request, output_dir=tmp_path / "scored", lexical_baseline=False)
     assert again.scores["accuracy_after"] == result.scores["accuracy_after"]
     assert 0 < result.scores["accuracy_after"].value < 1, "else any answers would do"
+
+
+def test_predictions_csv_of_several_models_is_ordered_by_set(tmp_path):
+    path, sets = tmp_path / "rows.csv", ["swapped", "plain"]
+    outcome = evaluate_all(
+        ["majority", by_length],
+        [SetRequest(name, options={"data": factories.QUICK["data"]}, max_examples=3) for name in sets],
+        output_dir=tmp_path / "run",
+        predictions_csv=path,
+        lexical_baseline=False,
+        shuffled=False,
+        train_data=[factories.QUICK["data"]],
+    )
+    assert [each.set for each in outcome.results] == [*sets, *sets]
+    blocks = list(dict.fromkeys((row["set"], row["model"]) for row in _read_csv(path)))
+    assert blocks == [(name, model) for name in sets for model in ("majority", outcome.results[-1].model["name"])]
 
 
 def test_predictions_csv_of_shard_is_rejected(tmp_path):

@@ -190,3 +190,13 @@ def test_results_of_other_schema_are_rejected(tmp_path):
     path.write_text("[]")
     with pytest.raises(ValueError, match="expected a results file of unbag, got list"):
         results.read_results(path)
+
+
+def test_replaced_result_with_option_of_newer_version_is_described_by_its_differences():
+    hashes = [f"sha256:{digit * 40}" for digit in "ab"]
+    before, now = (replace(_build_result(), config={"lexical_model": each}) for each in hashes)
+    now = replace(now, config={**now.config, "columns": None})
+    [described] = result_folder.describe_replaced_results([before], [now])
+    assert described.endswith("for a (lexical_model bbbbbbbbbbbb, before aaaaaaaaaaaa)")
+    same = replace(now, config={**before.config, "columns": None})
+    assert not result_folder.describe_replaced_results([before], [same])

@@ -84,7 +84,7 @@ def write_config(ctx: typer.Context, folder: Path) -> None:
     changed = {
         key: value
         for key, value in values.items()
-        if value not in (None, False, (), []) or (value is False and keys[key].default is not False)
+        if (keys[key].default is not False if value is False else value not in (None, (), []))
     }
     resolved = json.loads(json.dumps(changed, default=str))  # YAML has no paths and tuples
     if resolved.get("sets") and (folder / CONFIG_FILE).is_file():

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -139,7 +140,8 @@ def evaluate_all(
         if baseline is not None:
             baseline.stop()
     if scored and predictions_csv is not None:
-        write_prediction_table(scored, predictions_csv)
+        by_set = sorted(evaluation.done, key=itemgetter(1, 0))
+        write_prediction_table([evaluation.done[place] for place in by_set], predictions_csv)
     contents = write_scored_results(scored, Path(output_dir), failures.failures)
     return EvaluationOutcome([each.result for each in scored], failures.failures, contents)
 
@@ -161,7 +163,7 @@ class _Evaluation:
     shuffled: bool
     # Sets by their place in the run, with a scoring function for each model that predicted the set.
     predicted: list[tuple[int, BuiltSet, Mapping[int, _Scorer]]] = field(default_factory=list)
-    done: dict[tuple[int, int], ScoredResult] = field(default_factory=dict)
+    done: dict[tuple[int, int], ScoredResult] = field(default_factory=dict)  # by the places of model and set
 
     def run(self, requests: Sequence[SetRequest | BuiltSet]) -> list[ScoredResult]:
         """Build each set, predict its rows with each model, and score the predictions.

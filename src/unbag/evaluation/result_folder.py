@@ -145,12 +145,9 @@ def describe_replaced_results(earlier: Sequence[Result], new: Sequence[Result]) 
     for result in new:
         if (old := before.get(_slot(result))) is None:
             continue
-        reasons = [
-            f"{name} {now}, before {then}"
-            for ours, theirs in ((_as_json(result.config), _as_json(old.config)), _versions(result.model, old.model))
-            for name in {**theirs, **ours}
-            if (now := ours.get(name, "none")) != (then := theirs.get(name, "none"))
-        ]
+        now, then = _as_json(result.config), _as_json(old.config)
+        pairs = (_find_differences(now, then, sorted({**now, **then})), _versions(result.model, old.model))
+        reasons = [f"{name} {ours[name]}, before {theirs[name]}" for ours, theirs in pairs for name in ours]
         if reasons or result.data.get("sha256") != old.data.get("sha256"):
             name, set_name, corpus = _slot(result)
             described.append(f"{set_name} of {corpus} for {name} ({'; '.join(reasons) or 'other rows'})")
@@ -228,11 +225,18 @@ def _version(model: Mapping[str, Any]) -> list[Any]:
 
 
 def _versions(model: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Collect the fields in which two versions differ. Hashes are shortened if the short ones differ."""
-    names = [name for name in _VERSION if model.get(name) != other.get(name)]
-    versions = [{name: str(each.get(name) or "none") for name in names} for each in (model, other)]
-    short = [{name: _HASH.sub(r"\2", value) for name, value in each.items()} for each in versions]
-    ours, theirs = short if all(short[0][name] != short[1][name] for name in names) else versions
+    """Collect the fields in which two versions differ."""
+    return _find_differences(model, other, _VERSION)
+
+
+def _find_differences(
+    one: Mapping[str, Any], other: Mapping[str, Any], names: Iterable[str]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Collect the differing values as text. A missing value equals None. Hashes are short if these differ."""
+    names = [name for name in names if one.get(name) != other.get(name)]
+    values = [{n: "none" if each.get(n) is None else str(each[n]) for n in names} for each in (one, other)]
+    short = [{name: _HASH.sub(r"\2", value) for name, value in each.items()} for each in values]
+    ours, theirs = short if all(short[0][name] != short[1][name] for name in names) else values
     return ours, theirs
 
 
