@@ -50,6 +50,11 @@ def test_label_order_follows_label_map_and_is_in_identity(order):
     other = CallablePredictor(lambda *_: [], identity={"model": "mine"})
     assert other.identity == {"kind": "callable", "model": "mine", **code}
     assert CallablePredictor(lambda *_: []).order == LABELS
+    sources = [CallablePredictor(predict_with, label_map=each).source for each in (None, mapped)]
+    assert sources == [
+        {"kind": "callable", "function": f"{__name__}:predict_with", **code},
+        {"kind": "callable", "function": f"{__name__}:predict_with", "label_order": ",".join(order), **code},
+    ]
 
 
 def test_torch_tensors_are_accepted():
@@ -67,6 +72,7 @@ def test_torch_tensors_are_accepted():
         ([0.2, 0.9, 0.4], r"got one score per pair; return .* such as \[score, 1 - score\]"),
         ([[0.2, 0.8]] * 3, "got 2 columns; .*--label-map .*: an order of .* entailment,not_entailment or not_ent"),
         ([[0.2] * 5] * 3, "got 5 columns; return a column for each label"),
+        (np.array([[0.2, 0.8]] * 3, dtype=object), "got 2 columns; return a column for each label"),
     ],
 )
 def test_wrong_number_of_outputs_error_names_label_map(answer, words):
@@ -108,6 +114,7 @@ def test_function_receives_lists_and_no_empty_calls():
         ((name for name in ["neutral"] * 3), "got a generator"),
         ([object()] * 3, r"expected a table of numbers, 3 rows .* got list of object"),
         ([{"entailment": 10**400, "neutral": 0, "contradiction": 0}] * 3, "a probability from 0 to 1 for each label"),
+        ([{"label": "neutral", "score": 0.9, "index": 0}] * 3, "expected a label such as .* got 'label'"),
         ([{0: 1.0, 1: 0.0, 2: 0.0}] * 3, r"dicts with label names as keys .* got the key 0"),
     ],
 )

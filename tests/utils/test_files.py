@@ -19,6 +19,7 @@ from unbag.utils import duplicates, files
 from unbag.utils.duplicates import has_possible_duplicates, open_digest_file
 from unbag.utils.files import atomic_write, get_cache_folder
 from unbag.utils.hashing import hash_columns, hash_file, hash_texts
+from unbag.utils.safe_io import validate_writable
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the folders of Linux")
@@ -81,6 +82,15 @@ def test_folder_or_device_is_not_replaced_by_file(tmp_path):
             pytest.fail("there was something to write to")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "pipe"]
     assert (tmp_path / "pipe").is_fifo()
+
+
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_output_below_broken_link_is_rejected(tmp_path, is_folder):
+    link = tmp_path / "link"
+    link.symlink_to("nowhere")
+    for path in (link, link / "out"):
+        with pytest.raises(ValueError, match=r"got a broken symbolic link at .*link; pass another path"):
+            validate_writable(path, folder=is_folder)
 
 
 @pytest.fixture

@@ -110,7 +110,7 @@ class CallablePredictor:
             self.output_kind = "ids"
             return self._one_hot([self._column_of_id(each) for each in array.tolist()])
         self.output_kind = "rows"
-        is_table = array.ndim in (1, 2) and array.dtype.kind in "fiub"
+        is_table = array.ndim == 2 or (array.ndim == 1 and array.dtype.kind in "fiub")
         n_outputs = len(self.order) if not is_table else 1 if array.ndim == 1 else array.shape[1]
         if n_outputs != len(self.order):
             columns = "one score per pair" if n_outputs == 1 else f"{n_outputs} columns"
@@ -177,11 +177,10 @@ class CallablePredictor:
     def _row(self, answer: Mapping[Any, Any]) -> list[float]:
         by_column = {}
         for name, value in answer.items():
+            column = self._column(name)
             try:
-                by_column[self._column(name)] = float(value)
-            except (TypeError, ValueError, OverflowError) as error:
-                if isinstance(error, LabelError) or not isinstance(name, str):
-                    raise
+                by_column[column] = float(value)
+            except (TypeError, ValueError, OverflowError):
                 raise ValueError(
                     f"expected a probability from 0 to 1 for each label, got {value!r:.100} for {name!r:.100}"
                 ) from None

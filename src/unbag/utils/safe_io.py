@@ -29,6 +29,7 @@ _KINDS: Final = {
     stat.S_IFSOCK: "a socket",
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
+    stat.S_IFLNK: "a broken symbolic link",
 }
 
 
@@ -165,7 +166,7 @@ def validate_writable(path: Path, *, folder: bool) -> Path:
         parent = next(each for each in parents if each.exists() or each.is_symlink())
         for place, is_right in ((path, path.is_dir() if folder else path.is_file()), (parent, parent.is_dir())):
             if (place.exists() or place.is_symlink()) and not is_right:
-                kind = stat.S_IFMT(place.stat().st_mode)  # a broken link raises
+                kind = stat.S_IFMT(place.stat().st_mode) if place.exists() else stat.S_IFLNK
                 raise ValueError(
                     f"{path}: expected {wanted} to write, got {_KINDS.get(kind, 'a file')} at {place}; pass another "
                     "path"
