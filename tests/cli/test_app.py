@@ -121,6 +121,7 @@ def test_evaluate_malformed_data_prints_one_line(folder, monkeypatch, capsys):
         ["evaluate", "m", "--cross-domain", "--full"],
         ["evaluate", "m", "--train-data", "snli"],
         ["evaluate", "m", "--dtype", "float8"],
+        ["evaluate", "majority", "--sets", "plain", "--price-in", "1"],
         ["evaluate", "m", "--corpus", "snli", "--data", "a.csv"],
     ],
 )

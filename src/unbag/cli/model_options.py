@@ -114,6 +114,10 @@ class ModelOptions(_LoadingOptions):
         from unbag.evaluation.model_loading import ENDPOINT, find_model_type
 
         if not any(find_model_type(model) is ENDPOINT for model in models):
+            if self.price_in is not None or self.price_out is not None:
+                raise typer.BadParameter(
+                    "--price-in, --price-out: expected a model endpoint:NAME, got none; remove the prices"
+                )
             yield None
             return
         from unbag.inference.llm.client import EndpointUsage
