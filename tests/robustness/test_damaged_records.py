@@ -94,6 +94,21 @@ def test_corrupted_record_gives_no_traceback(run, tmp_path, capsys, monkeypatch,
                 )
 
 
+@pytest.mark.nightly
+@pytest.mark.parametrize("damage", sample_inputs(DAMAGES, 1), ids=lambda damage: damage.__name__)
+def test_damaged_file_of_run_gives_no_traceback(run, tmp_path, capsys, monkeypatch, damage):
+    monkeypatch.chdir(tmp_path)
+    folder = shutil.copytree(run, tmp_path / "copy")
+    paths = sorted(path for path in folder.rglob("*") if path.suffix in (".json", ".parquet"))
+    assert paths
+    for path in paths:
+        content = path.read_bytes()
+        apply_damage(damage, path)
+        for command in (("report", folder, "--output", "report.html"), ("compare", folder, run)):
+            run_command(capsys, *command)
+        path.write_bytes(content)
+
+
 @pytest.mark.parametrize("number", ["NaN", "1e999", "9" * 400])
 def test_record_with_infinite_number_is_rejected(run, tmp_path, capsys, monkeypatch, number):
     monkeypatch.chdir(tmp_path)
