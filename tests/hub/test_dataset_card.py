@@ -169,6 +169,13 @@ def test_set_entry_keeps_line_ends():
     assert cards.set_metadata_entry("---\r\na: 1\r\n---\r\nText", "b", [2]) == "---\r\na: 1\r\nb:\r\n- 2\r\n---\r\nText"
 
 
+@pytest.mark.parametrize("line_break", ["\n", "\r\n"])
+def test_set_entry_replaces_empty_entry_only(line_break):
+    blank = "# comment\n\n" * 40  # belongs to the next entry, and must not cost exponential time
+    card = f"---\na:\n{blank}b: 1\n---\n".replace("\n", line_break)
+    assert cards.set_metadata_entry(card, "a", 2) == card.replace("a:", "a: 2", 1)
+
+
 @pytest.mark.parametrize("head", ["{a: 1, b: 2}", "a: &x [1]\nb: *x"])
 def test_set_entry_that_would_change_other_entries_raises(head):
     with pytest.raises(ValueError, match=r"expected YAML, got an error|without changing other entries"):

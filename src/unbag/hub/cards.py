@@ -93,7 +93,7 @@ def set_metadata_entry(text: str, name: str, value: Any) -> str:
     entry = dump_yaml({name: value}, line_break=line_break)
     # The next entry starts in column 0. Dashes of a list may also be in column 0, and belong to this entry. Comments
     # and blank lines above the next entry belong to the next entry.
-    old = rf"^{re.escape(name)}[ \t]*:(?:\s.*)?\n(?:(?:\s*(?:#.*)?\n)*(?:-|[ \t]+[^\s#]).*\n)*"
+    old = rf"^{re.escape(name)}[ \t]*:(?:[ \t\r].*)?\n(?:(?:[ \t\r]*(?:#.*)?\n)*(?:-|[ \t]+[^\s#]).*\n)*"
     changed, count = re.subn(old, lambda _: entry, match[1], count=1, flags=re.MULTILINE)
     result = f"{text[: match.start(1)]}{changed if count else match[1] + entry}{text[match.end(1) :]}"
     # The edit works on lines to preserve comments. An anchor or a flow mapping could cause other changes, so the parsed
