@@ -126,6 +126,7 @@ def list_global_names(table):
 
 def test_invalid_export_is_rejected(requests, tmp_path):
     for wrong, message in (
+        ({"requests": [*requests, requests[0]]}, "expected each set once, got permuted twice"),
         ({"num_fewshot": 1}, "few-shot examples"),
         ({"hub": "org"}, "got your own data"),
         ({"hub": "org/name"}, "expected an organization for 2 sets"),

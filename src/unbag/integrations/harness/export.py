@@ -58,6 +58,8 @@ def export_tasks(
                 f"--corpus: expected a corpus with three labels, got {corpus}, which has two labels; use another corpus"
             )
     names = [request.name for request in requests]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise ValueError(f"--sets: expected each set once, got {', '.join(twice)} twice; remove the repeated names")
     if hub is not None:
         validate_push_repo(hub)
     DefaultPrompt(num_fewshot)  # validates the number before anything is built
