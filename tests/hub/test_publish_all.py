@@ -4,6 +4,7 @@ import json
 from types import SimpleNamespace
 
 import pytest
+import typer
 
 from tests.fork_server import PYTHON
 from unbag import challenge_sets, cli, scripts
@@ -83,3 +84,15 @@ def test_corpus_all_selects_corpora_of_papers(monkeypatch):
 def test_single_repo_for_all_sets_is_rejected(capsys):
     assert cli.run(cli.app, ["publish", "all", "--repo-id", "org/name"]) != 0
     assert "--repo-id: expected an organization" in " ".join(capsys.readouterr().err.replace("│", " ").split())
+
+
+def test_results_without_model_name_are_rejected(capsys, tmp_path):
+    given = ["publish", "results", str(tmp_path), "--repo-id", "org", "--sets-org", "org"]
+    assert cli.run(cli.app, given) != 0
+    assert "expected the repository of the evaluated model" in capsys.readouterr().err
+
+
+def test_averaged_model_is_not_published_with_code(monkeypatch, tmp_path):
+    monkeypatch.setattr("unbag.hub.model.is_averaged_model", lambda folder: True)
+    with pytest.raises(typer.BadParameter, match="got an averaged model; remove the option"):
+        publish.build_model_upload(tmp_path, "org/model", with_code=True)

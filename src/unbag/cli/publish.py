@@ -311,6 +311,10 @@ def build_model_upload(
     from unbag.hub.eval_results import fetch_result_context
     from unbag.hub.licenses import fetch_model_license
 
+    if with_code and model.is_averaged_model(folder):
+        raise typer.BadParameter(
+            "--with-code: expected an architecture from `unbag models`, got an averaged model; remove the option"
+        )
     base = model.find_base_model(folder)
     if results is None:
         # Results of `unbag train … --evaluate`, and those of the original model of `unbag train mend`.
@@ -351,6 +355,11 @@ def results(
     from unbag.hub.eval_results import fetch_result_context
     from unbag.hub.model_results import build_model_results_upload
 
+    if "/" not in options.repo_id:
+        raise typer.BadParameter(
+            "--repo-id: expected the repository of the evaluated model, ORG/MODEL, got "
+            f"{options.repo_id!r}; add the repository name"
+        )
     results = read_results(files)
     upload = build_model_results_upload(
         options.repo_id, results, sets_org, fetch_result_context(results, sets_org, map(locate_results_file, files))
