@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from unittest import mock
 
 import pytest
@@ -294,3 +295,26 @@ def test_requests_stay_on_endpoint_without_token_in_url(hub: RunningHub):
     requests = [each for each in hub.requests() if not re.search(r"^/api/telemetry/|elsewhere\.invalid", each.path)]
     assert requests, "run after the others"
     assert not [request for request in requests if request.is_for_external_host or request.token_in_url]
+
+
+def test_conflicts_do_not_use_up_retries(monkeypatch):
+    from unbag.hub import push
+
+    kinds = iter([*["conflict"] * (push.TRIES + 1), "outage", "done"])
+    plan = SimpleNamespace(base="c0ffee", is_empty=False)
+
+    def commit(planned, *, pull_request):
+        if (kind := next(kinds)) != "done":
+            raise OSError(kind)
+        return "done"
+
+    def find_http_cause(error):
+        return SimpleNamespace(response=SimpleNamespace(status_code=409)) if str(error) == "conflict" else None
+
+    for name, value in {"_plan": lambda *_, **__: plan, "_commit": commit, "find_http_cause": find_http_cause}.items():
+        monkeypatch.setattr(push, name, value)
+    monkeypatch.setattr(push, "compute_wait", lambda error, failed: float(failed))
+    waits = []
+    monkeypatch.setattr(push, "wait_before_retry", lambda seconds, error: waits.append(seconds))
+    assert push.publish_files(push.HubUpload("org/name", "dataset", {}, "Publish")) == "done"
+    assert waits[-1] == 1

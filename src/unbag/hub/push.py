@@ -160,7 +160,7 @@ def publish_files(upload: HubUpload, *, private: bool = False, pull_request: boo
 
     create: Any = {"repo_type": upload.kind, "private": private, "exist_ok": True}
     create |= {"space_sdk": "gradio"} if upload.kind == "space" else {}
-    failed = 0
+    failed = conflicts = 0
     with explain_hub_errors(upload.repo, upload.kind):
         while True:
             planned = _plan(upload, private=private, pull_request=pull_request)
@@ -173,12 +173,15 @@ def publish_files(upload: HubUpload, *, private: bool = False, pull_request: boo
             try:
                 return _commit(planned, pull_request=pull_request)
             except Exception as error:
-                failed += 1
                 answer = find_http_cause(error)
-                is_conflict = answer is not None and answer.response.status_code in _CONFLICT
-                # Random waits, because writers with equal waits would collide again.
-                seconds = random.uniform(0, min(0.05 * 2**failed, 4)) if is_conflict else compute_wait(error, failed)
-                if seconds is None or failed >= (_MAX_CONFLICTS if is_conflict else TRIES):
+                if answer is not None and answer.response.status_code in _CONFLICT:
+                    conflicts += 1
+                    # Random waits, because writers with equal waits would collide again.
+                    seconds = random.uniform(0, min(0.05 * 2**conflicts, 4)) if conflicts <= _MAX_CONFLICTS else None
+                else:
+                    failed += 1
+                    seconds = compute_wait(error, failed) if failed < TRIES else None
+                if seconds is None:
                     raise
                 wait_before_retry(seconds, error)
 
@@ -312,6 +315,6 @@ def _describe_error(error: Exception, repo: str) -> str:
             return f"expected a repository that the token can access, got none {text}; check its name"
         case HTTPStatus.CONFLICT | HTTPStatus.PRECONDITION_FAILED:
             return f"conflicts with other commits at every attempt {text}; rerun the command"
-    # The Hub validates eval.yaml against its list of evaluation frameworks (`hub.eval_results`).
+    # The Hub validates eval.yaml against its list of evaluation frameworks (`hub.benchmarks`).
     omitted = "; omit eval.yaml with `unbag publish … --no-benchmark`" if "evaluation_framework" in text else ""
     return f"the Hub rejected the request {text}{omitted or '; correct the cause'}"
