@@ -105,11 +105,17 @@ def test_model2vec_mapping_and_weights_are_applied(tmp_path):
 
 def test_damaged_spacy_vectors_are_rejected(tmp_path):
     import spacy
+    import srsly
 
     nlp = spacy.blank("en")
     for i, word in enumerate(WORDS):
         nlp.vocab.set_vector(word, np.array([i, -i], dtype=np.float32))
     nlp.to_disk(tmp_path)
+    rows = srsly.read_msgpack(tmp_path / "vocab/key2row")
+    for damaged in ({key: 10**6 for key in rows}, {key: "x" for key in rows}, list(rows), "x"):
+        srsly.write_msgpack(tmp_path / "vocab/key2row", damaged)
+        with pytest.raises(ValueError, match=r"expected (the vectors of a spaCy pipeline|a row of the vectors)"):
+            load_embeddings(str(tmp_path))
     (tmp_path / "vocab/vectors").write_bytes(b"torn")
     with pytest.raises(ValueError, match="expected the vectors of a spaCy pipeline, got unreadable files"):
         load_embeddings(str(tmp_path))
@@ -191,9 +197,10 @@ def test_invalid_text_file_error_names_line(tmp_path, content, said):
     ("tensors", "said"),
     [
         ({"embedding": VECTORS}, "expected the tensor 'embeddings', got embedding"),
-        ({"embeddings": VECTORS[0]}, "expected numbers with 2 dimensions in 'embeddings', got the shape [2]"),
+        ({"embeddings": VECTORS[0]}, "expected numbers with 2 dimensions in 'embeddings', got F32 [2]"),
+        ({"embeddings": VECTORS.astype(bool)}, "in 'embeddings', got BOOL"),
         ({"embeddings": VECTORS, "mapping": np.array([0, 10])}, "expected rows of the 10 embeddings in 'mapping'"),
-        ({"embeddings": VECTORS, "mapping": np.zeros((2, 2), dtype=np.int64)}, "in 'mapping', got the shape [2, 2]"),
+        ({"embeddings": VECTORS, "mapping": np.zeros((2, 2), dtype=np.int64)}, "in 'mapping', got I64"),
         ({"embeddings": VECTORS, "weights": VECTORS[:, 0][:3].copy()}, "expected 10 weights, one per embedding, got 3"),
         ({"embeddings": VECTORS + np.float32(np.inf)}, "expected finite values"),
     ],

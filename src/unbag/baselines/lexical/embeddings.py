@@ -48,6 +48,7 @@ _INPUT_LAYERS: Final = (
 
 _FROM_HUB: Final = ("config.json", "tokenizer.json", "model.safetensors", "meta.json", "config.cfg", "vocab/*")
 _WEIGHTS: Final = "model.safetensors"
+_DTYPES: Final = frozenset({"F64", "F32", "F16", "BF16", "I64", "I32", "I16", "I8", "U8"})  # of safetensors
 _BATCH_SIZE: Final = 4096  # texts; their token lists take a few MB
 
 
@@ -315,10 +316,10 @@ def _read_tensor(path: Path, name: str) -> NDArray[np.float32] | None:
         if name not in file.keys():
             return None
         stored = file.get_slice(name)
-        shape, n_dims = stored.get_shape(), 1 if name in ("mapping", "weights") else 2
-        if len(shape) != n_dims:
-            raise ValueError(f"{path}: expected numbers with {n_dims} dimensions in {name!r}, got the shape {shape}")
-        if stored.get_dtype() != "BF16":
+        dtype, shape, n_dims = stored.get_dtype(), stored.get_shape(), 1 if name in ("mapping", "weights") else 2
+        if dtype not in _DTYPES or len(shape) != n_dims:
+            raise ValueError(f"{path}: expected numbers with {n_dims} dimensions in {name!r}, got {dtype} {shape}")
+        if dtype != "BF16":
             tensor: NDArray[np.float32] = file.get_tensor(name).astype(np.float32)
             return tensor
     # NumPy does not support bfloat16.
@@ -344,4 +345,12 @@ def _read_spacy(folder: Path) -> tuple[Mapping[int, int], NDArray[np.float32]]:
             ) from error
     if not table.data.size or table.mode != "default":
         raise ValueError(f"{folder}: expected a spaCy pipeline with word vectors (such as en_core_web_md), got none")
-    return table.key2row, np.asarray(table.data, dtype=np.float32)
+    rows = table.key2row
+    # SciPy does not check columns, and reads outside the vectors for others.
+    if (
+        table.data.ndim != 2
+        or table.data.dtype.kind != "f"
+        or not all(isinstance(row, int) and -1 <= row < len(table.data) for row in rows.values())
+    ):
+        raise ValueError(f"{folder}: expected a row of the vectors for each key, got other numbers; download it again")
+    return rows, np.asarray(table.data, dtype=np.float32)
