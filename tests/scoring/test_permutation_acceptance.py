@@ -221,6 +221,7 @@ def test_length_bins_have_width_five():
         ),
         ({"permutation": [*INDEX[:-1], 2]}, "got 2 of source 'd' 2 times"),
         ({"references": [E] * 19 + [N]}, "in all rows of a source, got different labels for source 'd'"),
+        *(({name: [0.5] * 19}, f"'{name}': 19") for name in ("bleu", "bleu_3", "bleu_4", "lengths", "minitree")),
         ({"permutation": [*INDEX[:-1], -2]}, "of at least -1, got -2"),
         ({"probabilities": np.full((20, 3), np.nan)}, "probabilities: expected no NaN, got NaN in row 0"),
         ({"probabilities": np.ones((20, 1)), "references": [N] * 20}, "probabilities: expected shape (20, n_labels)"),

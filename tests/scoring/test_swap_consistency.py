@@ -107,6 +107,11 @@ def test_drop_interval_is_paired():
     assert scores["drop"].high - scores["drop"].low < width / 3
 
 
+def test_equal_ids_of_two_labels_are_rejected():
+    with pytest.raises(ValueError, match="neutral, contradiction: expected two different label ids, got 2 for both"):
+        score_swapped_pairs(PREDICTIONS, REFERENCES, SWAPPED, neutral=2)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -82,7 +82,7 @@ def test_single_partition_equals_whole_set():
     [
         ({"partition": [0, 0, 1, 1, 1, 3, 3, 3, 3]}, "from 0 to 3, got none in partition 2"),
         ({"partition": [1] * 9}, "from 0 to 1, got none in partition 0"),
-        ({"partition": [-1, *PARTITIONS[1:]]}, "partition: expected examples in every partition from 0 to"),
+        ({"partition": [-1, *PARTITIONS[1:]]}, "partition: expected the test split, got -1, as in the other splits"),
         ({"partition": [0.5] * 9}, "expected integers, got {'partition': 'float64'}"),
     ],
 )

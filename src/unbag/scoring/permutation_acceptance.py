@@ -111,6 +111,8 @@ def permutation_acceptance(
         permutation=index,
         probabilities=distributions,
         bleu=bleu,
+        bleu_3=bleu_3,
+        bleu_4=bleu_4,
         lengths=lengths,
         minitree=minitree,
     )

@@ -58,6 +58,10 @@ def swap_consistency(
     >>> scores["accuracy_before"].value, scores["accuracy_after"].value, scores["n_excluded"]
     (0.6666666666666666, 0.3333333333333333, 1)
     """
+    if neutral == contradiction:
+        raise ValueError(
+            f"neutral, contradiction: expected two different label ids, got {neutral} for both; pass different ids"
+        )
     gold, predicted = validate_columns(references, predictions=predictions)
     exchanged = np.asarray(swapped, dtype=np.bool_)
     validate_lengths("swap_consistency", references=gold, source_id=source_id, swapped=exchanged)

@@ -56,6 +56,11 @@ def uncertainty_partitions(
     ([1.0, 0.5, 0.0], -1.0)
     """
     gold, predicted, numbers = validate_columns(references, predictions=predictions, partition=partition)
+    if numbers.min() < 0:
+        raise ValueError(
+            f"partition: expected the test split, got {numbers.min()}, as in the other splits of the set; pass its rows "
+            "only"
+        )
     partitions = np.unique(numbers)
     # A gap would silently change which partition is the hardest.
     if (gap := partitions != np.arange(len(partitions))).any():
