@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+import tracemalloc
 from datasets import Dataset
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -168,6 +169,17 @@ def test_distinct_values_are_counted_in_any_order(monkeypatch, apart):
     for n in (1, 3, 4, 5, 23):
         texts = [f"x{i // 3}" for i in range(n)] + (["x0"] if apart else [])
         assert count_distinct(Dataset.from_dict({"a": texts}), "a") == len(set(texts))
+
+
+def test_count_of_distinct_values_needs_little_memory():
+    rows = Dataset.from_dict({"a": [f"train-{i // 2}" for i in range(200_000)]})
+    count_distinct(rows.select(range(10)), "a")  # imports
+    tracemalloc.start()
+    try:
+        assert count_distinct(rows, "a") == 100_000
+        assert tracemalloc.get_traced_memory()[1] < 5e6, "the texts alone are 6 MB"
+    finally:
+        tracemalloc.stop()
 
 
 TEXTS = st.none() | st.text(alphabet="ab-:;012\x1e\x1f\0\u00e9\U0001f600", max_size=4)
