@@ -5,11 +5,11 @@ import os
 import random
 import sys
 import time
+import tracemalloc
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
-import tracemalloc
 from datasets import Dataset
 from hypothesis import given, settings
 from hypothesis import strategies as st

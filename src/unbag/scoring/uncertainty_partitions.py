@@ -58,8 +58,8 @@ def uncertainty_partitions(
     gold, predicted, numbers = validate_columns(references, predictions=predictions, partition=partition)
     if numbers.min() < 0:
         raise ValueError(
-            f"partition: expected the test split, got {numbers.min()}, as in the other splits of the set; pass its rows "
-            "only"
+            f"partition: expected the test split, got {numbers.min()}, as in the other splits of the set; pass only "
+            "the rows of the test split"
         )
     partitions = np.unique(numbers)
     # A gap would silently change which partition is the hardest.
