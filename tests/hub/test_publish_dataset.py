@@ -62,6 +62,13 @@ def published(commands, vectors, request):
     return dict(zip(names, said, strict=True)), given
 
 
+def test_unchanged_set_makes_no_commit(published, commands):
+    first, given = published
+    assert all(said["commit"] for said in first.values())
+    again = [entry for [entry] in commands.run_sequence(*given)]
+    assert [said["commit"] for said in again] == [None] * len(given)
+
+
 def test_published_rows_equal_built_rows(published, commands, vectors):
     first, _ = published
     configs = {name: "snli" if name == "resnli" else "snli-validation" for name in first}
