@@ -10,7 +10,7 @@ from huggingface_hub import ModelCard
 from tests.hub.synthetic_results import SNLI, build_model_record, build_plain_result, build_swapped_result
 from unbag.data import corpora
 from unbag.hub import model_card
-from unbag.hub.licenses import derive_license
+from unbag.hub.licenses import choose_license, derive_license
 from unbag.hub.model import build_model_upload, find_base_model
 from unbag.hub.vendoring import remove_model_code
 from unbag.inference.hub_files import compute_folder_revision
@@ -270,3 +270,8 @@ def test_augmentation_sentence_names_vocabulary_half_where_used(kinds, words, en
 )
 def test_license_does_not_depend_on_source_order(sources, expected):
     assert {derive_license(list(order)) for order in permutations(sources)} == {expected}
+
+
+def test_license_that_is_no_hub_id_is_rejected():
+    with pytest.raises(ValueError, match=r"--license: expected a Hub license id .*, got 'CC BY'"):
+        choose_license("pairs.csv", "", "CC BY")

@@ -5,6 +5,7 @@ all other sources. If there is none (for example for share-alike and non-commerc
 source are unknown, the license is `OTHER`. The card then lists the terms of all sources, which all apply.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -41,6 +42,10 @@ def choose_license(name: str, inherited_license: str, requested_license: str | N
             raise ValueError(
                 f"{name}: expected a license, got none; if you may publish these pairs, pass the license with `unbag "
                 "publish dataset --license`, such as --license cc-by-4.0"
+            )
+        if not re.fullmatch(r"[a-z0-9][a-z0-9.+-]*", requested_license):
+            raise ValueError(
+                f"--license: expected a Hub license id such as cc-by-4.0 or mit, got {requested_license!r}; correct it"
             )
         return requested_license
     if requested_license and requested_license != inherited_license:
