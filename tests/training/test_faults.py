@@ -88,6 +88,9 @@ def test_worker_killed_during_transfer_is_reported_as_worker(error, tmp_path):
         read(workers=1)
     with pytest.raises(type(error)):
         read(workers=0)  # without workers, the error has another cause
+    config = TrainConfig(model="m", output_dir=tmp_path / "out", dataloader_num_workers=1)
+    with pytest.raises(type(error)), errors.explain_training_errors(config):
+        raise type(error)  # outside the loader, such as in a tracker
 
 
 @pytest.mark.parametrize("most", [pytest.param(200, marks=pytest.mark.nightly), 20_000], ids=["records", "weights"])

@@ -1,6 +1,7 @@
 """One-line messages for out-of-memory errors, full disks, and data loading processes that died."""
 
 import errno
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -39,7 +40,15 @@ def explain_training_errors(config: TrainConfig) -> Iterator[None]:
                 f"bf16. A --batch-size below {config.batch_size} also needs less memory, but changes the training"
             ) from error
         # A process that dies while it sends a batch breaks the connection before torch reports its death.
-        is_broken = isinstance(error, ConnectionError | EOFError) and config.dataloader_num_workers > 0
+        # Other connections, such as those of trackers, break outside the loader.
+        is_broken = (
+            isinstance(error, ConnectionError | EOFError)
+            and config.dataloader_num_workers > 0
+            and any(
+                frame.f_globals.get("__name__") == "torch.utils.data.dataloader"
+                for frame, _ in traceback.walk_tb(error.__traceback__)
+            )
+        )
         if is_broken or (isinstance(error, RuntimeError) and "DataLoader worker" in str(error)):
             raise WorkerError(
                 f"a data loading process died ({extract_first_line(error)}), perhaps due to a lack of memory; use "
