@@ -125,7 +125,6 @@ train max-entropy --model org/model --output-dir out --alpha 0
 train rearranged --model org/model --output-dir out --rearranged-by ./nowhere
 publish dataset plain --repo-id org --corpus snli --license mit
 publish results nowhere --repo-id org/name --sets-org org
-natlog label --premise A. --hypothesis B. --pipeline nope
 """.strip().splitlines()
 
 
