@@ -132,7 +132,7 @@ def has_close_weights(one, other, atol):
     assert one.keys() == other.keys()
     compared = [name for name in one if not name.endswith("key.bias")]
     assert compared
-    return max(float((one[name] - other[name]).abs().max()) for name in compared) < atol
+    return max(float((one[name].float() - other[name].float()).abs().max()) for name in compared) < atol
 
 
 def compute_accuracy(folder, **how):
