@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import re
+from pathlib import Path
 
 import datasets
 import numpy as np
@@ -258,6 +259,7 @@ def test_abstained_pairs_count_as_wrong(tmp_path, set_request, caplog):
 
 
 def test_bag_of_words_trained_on_evaluated_data_is_named(tmp_path, set_request, caplog):
-    trained = {"train_data": [set_request.options["data"]], "pipeline": "all"}
+    path = Path(set_request.options["data"])
+    trained = {"train_data": [str(path.parent / ".." / path.parent.name / path.name)], "pipeline": "all"}
     unbag.evaluate("lexical", [set_request], **trained, lexical_baseline=False, output_dir=tmp_path / "out")
     assert "is also the evaluated data" in caplog.text

@@ -280,13 +280,15 @@ def _validate_run(
         PromptFile.load(file)  # validates the file
     trained = model_options.get("train_data") or ()
     validate_corpus_names(trained)
-    evaluated = {str(each.options.get("data")) for each in requests if isinstance(each, SetRequest)}
-    for data in sorted(evaluated & set(trained)):
-        logger.warning(
-            "train_data: %s is also the evaluated data, so the bag of words is scored on its own training pairs, and "
-            "the skill scores of other models are too low; pass other labelled pairs",
-            data,
-        )
+    given = {each.options.get("data") for each in requests if isinstance(each, SetRequest)}
+    evaluated = {Path(data).resolve() for data in given if data}
+    for name in trained:
+        if Path(name).resolve() in evaluated:
+            logger.warning(
+                "train_data: %s is also the evaluated data, so the bag of words is scored on its own training pairs, "
+                "and the skill scores of other models are too low; pass other labelled pairs",
+                name,
+            )
     return requests, variants
 
 
