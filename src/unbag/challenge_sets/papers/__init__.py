@@ -80,11 +80,19 @@ def get_paper_table(short_name: str, table_number: str) -> PaperTable:
 
 
 def _table(paper: str, corpora: Mapping[str, str], record: Mapping[str, Any]) -> PaperTable:
-    fields: dict[str, Any] = {name: record.get(name, "") for name in ("number", "set", "about", "remark")}
-    fields |= {name: tuple(record.get(name, ())) for name in ("keys", "values", "untrained")}
-    units = dict.fromkeys(record["values"], record["unit"]) | record.get("units", {})
-    rows = tuple(tuple(None if cell == _NOT_PRINTED else cell for cell in row) for row in record["rows"])
-    return PaperTable(paper=paper, corpora=corpora, units=units, rows=rows, **fields)
+    return PaperTable(
+        paper=paper,
+        number=record["number"],
+        set=record["set"],
+        about=record["about"],
+        keys=tuple(record["keys"]),
+        values=tuple(record["values"]),
+        units=dict.fromkeys(record["values"], record["unit"]) | record.get("units", {}),
+        rows=tuple(tuple(None if cell == _NOT_PRINTED else cell for cell in row) for row in record["rows"]),
+        corpora=corpora,
+        remark=record.get("remark", ""),
+        untrained=tuple(record.get("untrained", ())),
+    )
 
 
 _CORPUS: Final = "corpus"
