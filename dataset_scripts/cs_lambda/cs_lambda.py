@@ -334,5 +334,8 @@ def _iter_points(scores: Any, key: str) -> Iterator[tuple[float | str, Estimate]
 
 def _describe_feature(feature: dict[str, Any]) -> str:
     premise, hypothesis = feature["premise"], feature["hypothesis"]
-    both = f"{premise} → {hypothesis}" if premise and hypothesis else ""
-    return f"{both or (f'{premise} (premise)' if premise else f'{hypothesis} (hypothesis)')} {feature['logit']:+.1f}"
+    if premise and hypothesis:
+        name = f"{premise} → {hypothesis}"
+    else:
+        name = f"{premise} (premise)" if premise else f"{hypothesis} (hypothesis)"
+    return f"{name} {feature['logit']:+.1f}"

@@ -260,7 +260,7 @@ def _chunks(
 
 
 def _texts(examples: Sequence[Example]) -> list[str]:
-    return [text for example in examples for text in example[1:3]]
+    return [text for example in examples for text in (example.premise, example.hypothesis)]
 
 
 def _tags(recipe: LexicalTrainingOptions) -> str | None:
