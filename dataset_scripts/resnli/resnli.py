@@ -273,10 +273,9 @@ class Resnli(ChallengeSet):
         grid.add_section()
         grid.add_row("drop, easiest to hardest", tables.format_interval(scores["drop"]))
         grid.add_row("rank correlation", tables.format_value(Estimate(scores["rank_correlation"], None, None, n)))
-        joined = ""
+        partitions = f"{n} partition{'' if n == 1 else 's'}"
         if total := scores.get("set_partitions"):
-            joined = f" (each joins {total // n} of the set's {total}, since there are too few examples)"
-        partitions = f"{n} partition{'' if joined and n == 1 else 's'}{joined}"
+            partitions += f" (each joins {total // n} of the set's {total}, since there are too few examples)"
         note = f"{scores['n_examples']:,} examples in {partitions}, of {tables.summarize_exclusions(result.data)}."
         if trained_on := result.model.get("training"):
             note += f" Trained on {trained_on}."
