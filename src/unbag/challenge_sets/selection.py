@@ -107,7 +107,7 @@ class PairSelection:
         )
 
     def has_explicit_values(self) -> bool:
-        """Check whether any field differs from its default."""
+        """Check whether any option has a value other than its default."""
         return any(value not in ({}, [], ()) for value in self.given.values())
 
     def collect_shared_options(self, names: Sequence[str]) -> dict[str, list[str]]:

@@ -50,8 +50,8 @@ def permutation_acceptance(
 
     Args:
         predictions: Predicted label ids, shape (n,). A negative id is a missing prediction, which never improves a
-            score: a permutation counts as accepted, an unpermuted pair as wrong, in D^c or D^f only where it raises the
-            mean.
+            score. Without a prediction, a permutation counts as accepted, and an unpermuted pair as wrong. Such a pair
+            belongs to D^c or D^f only where it raises the mean.
         references: Gold label ids, shape (n,), equal in all rows of a source.
         permutation: Permutation index, shape (n,): 0 … q - 1, and -1 for the unpermuted pair.
         probabilities: Predicted distributions by label id, shape (n, n_labels); required for τ > 0 and for entropies.
@@ -60,7 +60,7 @@ def permutation_acceptance(
         lengths: Number of words of each row, shape (n,), for `by_length`.
         minitree: POS mini-tree overlap of each row divided by that of its original (`scoring.pos_minitree`), shape
             (n,); NaN where undefined.
-        entropy_over: Unit of the mean entropies: `examples` have equal weight, or `permutations` have.
+        entropy_over: Unit that has equal weight in the mean entropies: `examples` or accepted `permutations`.
         curve: Whether to compute `curve`.
         resamples: Number of bootstrap resamples over examples for the 95 % intervals of entropies; 0 for no intervals.
 

@@ -38,10 +38,11 @@ def compute_auroc(scores: ArrayLike, positive: ArrayLike) -> float | None:
 
 
 def compute_break_even_threshold(scores: ArrayLike, positive: ArrayLike) -> float:
-    """Compute the lowest score of as many predicted positives as there are positives; infinity without positives.
+    """Compute the break-even threshold, at which the number of predicted positives equals the number of positives.
 
-    At this break-even threshold, precision and recall are equal, except if several pairs tie at it. All tied pairs are
-    predicted positive, so that the result does not depend on the order of the pairs.
+    At this threshold, precision and recall are equal, except if several pairs tie at it. All tied pairs are predicted
+    positive, so that the result does not depend on the order of the pairs. The threshold is the lowest score that is
+    predicted positive; infinity without positives.
 
     >>> compute_break_even_threshold([0.9, 0.4, 0.7, 0.1], [True, True, False, False])
     0.7
@@ -94,8 +95,9 @@ def compute_auroc_from_sums(sums: Floats) -> Floats:
     """Compute the area under the ROC curve (AUROC) from sums of placement values, shape (r, 6).
 
     To first order, the area is linear in the placement values: the mean over positive pairs, plus the mean over the
-    other pairs, minus the area of all pairs. `columns` of `estimate_auroc` has the six sums. NaN if one of the labels
-    has no pairs.
+    other pairs, minus the area of all pairs. The six sums are those of the placement values of positive pairs, the
+    number of these pairs, the same two for the other pairs, the area times the number of pairs, and the number of
+    pairs. The area is NaN if one of the labels has no pairs.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         areas: Floats = sums[:, 0] / sums[:, 1] + sums[:, 2] / sums[:, 3] - sums[:, 4] / sums[:, 5]

@@ -169,7 +169,7 @@ def mcnemar_test(first: ArrayLike, second: ArrayLike) -> McNemarResult:
     McNemar (1947), https://doi.org/10.1007/BF02295996. Under the null hypothesis, the count of examples that only one
     system predicts correctly is binomial(d, 1/2) for d discordant examples. The two-sided mid-p value is twice the sum
     of the probability of a count below the smaller one, and half the probability of the smaller one itself, at most 1.
-    It has about the nominal size, while the exact test is conservative: Fagerland, Lydersen & Laake (2013),
+    The mid-p test has about the nominal size, while the exact test is conservative: Fagerland, Lydersen & Laake (2013),
     https://doi.org/10.1186/1471-2288-13-91.
 
     The values say whether each system is correct on each example, shape (n,). Examples must be independent: one per

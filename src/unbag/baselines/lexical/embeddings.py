@@ -70,7 +70,7 @@ class EmbeddingTable:
     _rows: Callable[[Sequence[str]], Iterable[Sequence[int]]] = field(repr=False)
 
     def count_tokens(self, texts: Iterable[Sequence[str]]) -> "scipy.sparse.csr_matrix":
-        """Count the tokens of each text, float32, shape (n, rows).
+        """Count the occurrences of each table row in each text, float32, shape (n, rows).
 
         A text consists of one or more sentences; a pair is (premise, hypothesis). Special tokens and tokens without an
         embedding are not counted.
@@ -90,7 +90,10 @@ class EmbeddingTable:
         return matrix
 
     def compute_means(self, texts: Iterable[Sequence[str]]) -> NDArray[np.float64]:
-        """Compute the mean token embedding of each text of `count_tokens`, or zeros, shape (n, dimensions)."""
+        """Compute the mean token embedding of each text, shape (n, dimensions); zeros for a text without known tokens.
+
+        The texts are those of `count_tokens`.
+        """
         return compute_mean_embeddings(self.count_tokens(texts), self.vectors)
 
 

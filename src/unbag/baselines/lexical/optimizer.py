@@ -6,10 +6,10 @@ implementation applies the inverse Hessian in its compact form (equation 7.24, f
 Schnabel 1994, theorem 2.2): two products with one matrix.
 
 Whitening changes the variables so that columns are nearly uncorrelated (preconditioning: Nocedal & Wright 2006, section
-5.1). A word and the word pairs that contain it occur together, and such a loss otherwise requires many steps. The
-thousand most frequent columns are decorrelated exactly. Each other frequent column is decorrelated from the bias and
-from the columns with which it occurs most often (a factorized sparse approximate inverse: Kolotilina & Yeremin 1993),
-and rare columns from the bias only.
+5.1). A word and the word pairs that contain it occur together. The loss is therefore steep along some combinations of
+their weights and flat along others, which would require many steps. The thousand most frequent columns are decorrelated
+exactly. Each other frequent column is decorrelated from the bias and from the columns with which it occurs most often
+(a factorized sparse approximate inverse: Kolotilina & Yeremin 1993), and rare columns from the bias only.
 """
 
 from collections.abc import Callable

@@ -44,7 +44,7 @@ BY_TYPE: Final = "type"
 
 
 class WordSelector:
-    """Selector of the words of a sentence that become features: all except punctuation, in any order.
+    """Selector of the words of a sentence that become features: all except punctuation. Word order has no effect.
 
     The attribute `identity` names the tokenizer and the tagger, which affect the words.
     """
