@@ -21,7 +21,7 @@ def installed_package(tmp_path_factory):
     (site / "repeated").mkdir()
     (site / "repeated" / "__init__.py").touch()
     [example] = re.findall(r"```python\n(.*?)```", CONTRIBUTING.read_text(encoding="utf-8"), re.DOTALL)
-    (site / "repeated" / "repeated.py").write_text(dedent("   " + example.lstrip(" ")), encoding="utf-8")
+    (site / "repeated" / "repeated.py").write_text(dedent(example), encoding="utf-8")
     (site / "repeated" / "README.md").write_text("`id`, `source_id`, `premise`, `hypothesis`, `label`\n")
     about = site / "capitals-1.0.dist-info"
     about.mkdir()

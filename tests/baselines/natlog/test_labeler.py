@@ -133,6 +133,11 @@ class Probe(NamedTuple):
 
 
 def read_probes():
+    """Read pairs for difficult constructions, which we labelled manually (docs/concepts/natlog.md).
+
+    A row of `probes.tsv` has two sentences and states whether the first entails the second (`forward`) and the reverse
+    (`backward`): E for entailed, N for not entailed, - if debatable. The labeller is still wrong on the part `open`.
+    """
     with (Path(__file__).parent / "probes.tsv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
             sentences = row["first"], row["second"]
@@ -146,8 +151,7 @@ CONSTRUCTIONS = list(dict.fromkeys((probe.part, probe.construction) for probe in
 
 
 @pytest.fixture(scope="module")
-def verdicts(parser, wordnet):
-    labeler = NatlogLabeler(parser, wordnet, wordnet.identity)
+def verdicts(labeler):
     labels = labeler.iter_verdicts([probe.premise for probe in PROBES], [probe.hypothesis for probe in PROBES])
     return dict(zip(PROBES, labels, strict=True))
 

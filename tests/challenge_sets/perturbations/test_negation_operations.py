@@ -292,14 +292,8 @@ def labeller(parser, wordnet):
     return NatlogLabeler(parser, wordnet, wordnet.identity)
 
 
-def parse_sentence(parser, sentence):
-    [parse] = parser.parse([sentence])
-    return parse
-
-
-def test_negation_nobody_requires_sentence_without_pronoun(parser):
-    parse = parse_sentence(parser, "A girl is washing her hands.")
-    assert NOBODY not in build_negations(find_simple_clause(parse))
+def test_negation_nobody_requires_sentence_without_pronoun(parse):
+    assert NOBODY not in build_negations(find_simple_clause(parse("A girl is washing her hands.")))
 
 
 @pytest.mark.parametrize(
@@ -336,9 +330,8 @@ def test_negation_nobody_requires_sentence_without_pronoun(parser):
         ),
     ],
 )
-def test_each_template_negates_sentence(parser, sentence, expected):
-    parse = parse_sentence(parser, sentence)
-    assert build_negations(find_simple_clause(parse)) == expected
+def test_each_template_negates_sentence(parse, sentence, expected):
+    assert build_negations(find_simple_clause(parse(sentence))) == expected
 
 
 @pytest.mark.parametrize(
@@ -348,8 +341,8 @@ def test_each_template_negates_sentence(parser, sentence, expected):
         *("There is a man on a horse.", "Dog runs in snow.", "A man was riding a horse.", ""),
     ],
 )
-def test_plain_clause_other_sentences_are_none(parser, sentence):
-    assert find_simple_clause(parse_sentence(parser, sentence)) is None
+def test_plain_clause_other_sentences_are_none(parse, sentence):
+    assert find_simple_clause(parse(sentence)) is None
 
 
 @pytest.mark.parametrize(
@@ -365,8 +358,8 @@ def test_plain_clause_other_sentences_are_none(parser, sentence):
         ("A martial artist rides a bike.", []),  # a martial artist is no artist
     ],
 )
-def test_shortenings_remove_optional_modifiers(parser, sentence, expected):
-    assert [str(each) for each in iter_shortened_parses(parse_sentence(parser, sentence))] == expected
+def test_shortenings_remove_optional_modifiers(parse, sentence, expected):
+    assert [str(each) for each in iter_shortened_parses(parse(sentence))] == expected
 
 
 def test_labels_are_proved_and_templates_match_half(parser, real_premises, labeller):
