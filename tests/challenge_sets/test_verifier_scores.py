@@ -1,4 +1,4 @@
-"""Tests of verification scores on the rows of a set: manual examples for each kind of model, and properties."""
+"""Tests of verification scores on the rows of a set, and of the scores of models that only detect contradictions."""
 
 import datasets
 import numpy as np

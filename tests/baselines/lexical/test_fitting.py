@@ -245,7 +245,7 @@ def test_cross_fitting_without_every_label_raises(tmp_path):
 
 
 RNG = np.random.default_rng(0)
-MODEL_NOUNS, MODEL_VERBS = ["cat", "dog", "man", "girl", "boy"], ["nap", "run", "sing", "walk"]
+MODEL_NOUNS = ["cat", "dog", "man", "girl", "boy"]
 
 
 def _sample_pairs(n=300):

@@ -203,12 +203,10 @@ def _build_entity(*adjectives):
     return LogicalModelEntity((True, True), frozenset(adjectives))
 
 
-def _build_model(rows, *, named=(0, 0), subjects=None, objects=None):
+def _build_model(rows, *, named=(0, 0), subjects=None):
     """Build a model of one time from the events of each subject: `rows[subject][object]`."""
     events = tuple(tuple(LogicalModelEvent((does, does)) for does in row) for row in rows)
-    return FiniteModel(
-        subjects or (_build_entity(),) * len(rows), objects or (_build_entity(),) * len(rows[0]), named, (events,)
-    )
+    return FiniteModel(subjects or (_build_entity(),) * len(rows), (_build_entity(),) * len(rows[0]), named, (events,))
 
 
 def _build_clause(quantifier, number=1):

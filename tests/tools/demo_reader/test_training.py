@@ -12,8 +12,8 @@ PAIRS = list(islice(demo.iter_demo_pairs("train"), 64))
 STAGES = ((PAIRS[:32], 1, 4e-3), (PAIRS, 1, 2e-3))
 
 
-def weights(stages=STAGES, **options):
-    return train(vocabulary(PAIRS[:32]), stages, **options).state_dict()
+def weights(**options):
+    return train(vocabulary(PAIRS[:32]), STAGES, **options).state_dict()
 
 
 def test_weights_depend_only_on_seed():
