@@ -82,8 +82,15 @@ def export(
             )
         results = read_results(runs)
         timestamp = max(int(locate_results_file(run).stat().st_mtime) for run in runs)  # of the newest results file
-        about = {"hub": hub, "evaluator": evaluator, "relationship": relationship}
-        files = export_eee_records(results, output_dir, timestamp=timestamp, model=model, **about)
+        files = export_eee_records(
+            results,
+            output_dir,
+            timestamp=timestamp,
+            model=model,
+            hub=hub,
+            evaluator=evaluator,
+            relationship=relationship,
+        )
         if as_json:
             print_json({"files": files})
         else:

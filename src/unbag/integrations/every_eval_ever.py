@@ -46,7 +46,14 @@ _SAFE_ID: Final = re.compile(r"(?:\w(?:[\w.-]*\w)?/)+\w(?:[\w.-]*\w)?")
 
 
 def export_eee_records(
-    results: Iterable[Result], folder: Path, *, timestamp: int, model: str | None = None, **source: Any
+    results: Iterable[Result],
+    folder: Path,
+    *,
+    timestamp: int,
+    model: str | None = None,
+    hub: str | None = None,
+    evaluator: str = "unknown",
+    relationship: str = "other",
 ) -> list[str]:
     """Write one Every Eval Ever (EEE) record per model and challenge set. Returns the paths relative to the folder.
 
@@ -60,9 +67,9 @@ def export_eee_records(
         if challenge_sets.find_challenge_set(result.set) is None:
             raise ValueError(f"RUN: expected results on installed sets, got {result.set!r}; install its package")
         # The format stores records by developer and model.
-        recorded = f"unbag/{result.model['name']}" if is_baseline(result.model) else find_result_model_name(result)
-        model_id = (recorded if is_baseline(result.model) else model or recorded) or ""
-        if not is_baseline(result.model) and not _SAFE_ID.fullmatch(model_id):
+        if is_baseline(result.model):
+            model_id = f"unbag/{result.model['name']}"
+        elif not _SAFE_ID.fullmatch(model_id := model or find_result_model_name(result) or ""):
             raise ValueError(
                 "--model: expected an id DEVELOPER/NAME for "
                 f"{replace_paths_with_file_names(result.model['name'])}, got {model_id or 'none'!r}; pass the id with "
@@ -75,7 +82,9 @@ def export_eee_records(
         raise ValueError(f"--model: expected results of one model, got {', '.join(names)}; export each run separately")
     files = []
     for (model_id, _, _), of_group in groups.items():
-        record = build_eee_record(of_group, model_id, timestamp=timestamp, **source)
+        record = build_eee_record(
+            of_group, model_id, timestamp=timestamp, hub=hub, evaluator=evaluator, relationship=relationship
+        )
         if not record["evaluation_results"]:  # no example was scored
             continue
         developer, _, name = model_id.partition("/")
