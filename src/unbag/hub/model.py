@@ -51,8 +51,8 @@ def build_model_upload(
     The card of an averaged model is this README, with the name of the repository and a block with the results.
 
     `results` are those of the model, evaluated from its folder, and `compare_with` those of other models.
-    `organization` publishes the challenge sets (default: the owner of the repository). `with_code` includes the code of
-    an unbag architecture.
+    `organization` publishes the challenge sets (default: the owner of the repository). For a trained model, `with_code`
+    includes the code of an unbag architecture.
     """
     organization = organization or repo.partition("/")[0]
     record = None if is_averaged_model(folder) else _read_record(folder)
@@ -71,15 +71,15 @@ def build_model_upload(
         and PREDICTIONS not in name.parts
         and not any(part.startswith(".") for part in name.parts)
     }
-    config = read_json_object(folder / _CONFIG)
-    if with_code:
-        config_with_code, module = vendoring.add_model_code(config)
-        files[_CONFIG] = (json.dumps(config_with_code, indent=2, ensure_ascii=False) + "\n").encode()
-        files[vendoring.MODEL_CODE_FILE] = module.encode()
     if record is None:
         files[_CARD] = _build_averaged_card(folder, repo, own, compared, organization)
         message = "Publish a model averaged by unbag"
     else:
+        config = read_json_object(folder / _CONFIG)
+        if with_code:
+            config_with_code, module = vendoring.add_model_code(config)
+            files[_CONFIG] = (json.dumps(config_with_code, indent=2, ensure_ascii=False) + "\n").encode()
+            files[vendoring.MODEL_CODE_FILE] = module.encode()
         outputs = {int(output): label for output, label in config.get("id2label", {}).items()}
         order = list(resolve_output_labels(outputs))
         if order != list(record["label_order"]):
