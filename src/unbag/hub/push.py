@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
@@ -101,8 +102,8 @@ class RemoteRepository:
 
         if path not in self.files:
             return None
-        where: Any = {"repo_type": self.kind, "revision": self.commit}
-        return _read(self, lambda: Path(HfApi().hf_hub_download(self.repo, path, **where)).read_bytes())
+        download = partial(HfApi().hf_hub_download, self.repo, path, repo_type=self.kind, revision=self.commit)
+        return _read(self.repo, self.kind, lambda: Path(download()).read_bytes())
 
     def has_content(self, path: str, content: bytes | Path) -> bool:
         """Check whether a file exists with the given content."""
@@ -122,18 +123,18 @@ def fetch_remote_repository(repo: str, repo_type: RepoType, revision: str = _MAI
     from huggingface_hub import HfApi
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
 
-    api, remote = HfApi(), RemoteRepository(repo, repo_type, "", False, {})
+    api = HfApi()
     try:
-        info: Any = _read(remote, lambda: api.repo_info(repo, repo_type=repo_type, revision=revision))
+        info: Any = _read(repo, repo_type, lambda: api.repo_info(repo, repo_type=repo_type, revision=revision))
     except GatedRepoError:  # A subclass of RepositoryNotFoundError, although the repository exists.
         raise
     except RepositoryNotFoundError:
         return None
     entries: list[Any] = _read(
-        remote, lambda: list(api.list_repo_tree(repo, recursive=True, revision=info.sha, repo_type=repo_type))
+        repo, repo_type, lambda: list(api.list_repo_tree(repo, recursive=True, revision=info.sha, repo_type=repo_type))
     )
     files = {entry.path: entry for entry in entries if hasattr(entry, "blob_id")}  # folders have no blob id
-    return replace(remote, commit=info.sha, private=bool(info.private), files=files)
+    return RemoteRepository(repo, repo_type, info.sha, bool(info.private), files)
 
 
 def plan_hub_upload(upload: HubUpload, *, private: bool = False, pull_request: bool = False) -> HubUploadPlan:
@@ -158,14 +159,16 @@ def publish_files(upload: HubUpload, *, private: bool = False, pull_request: boo
     """
     from huggingface_hub import HfApi
 
-    create: Any = {"repo_type": upload.kind, "private": private, "exist_ok": True}
-    create |= {"space_sdk": "gradio"} if upload.kind == "space" else {}
+    sdk = "gradio" if upload.kind == "space" else None
+    create = partial(
+        HfApi().create_repo, upload.repo, repo_type=upload.kind, private=private, exist_ok=True, space_sdk=sdk
+    )
     failed = conflicts = 0
     with explain_hub_errors(upload.repo, upload.kind):
         while True:
             planned = _plan(upload, private=private, pull_request=pull_request)
             if planned.base is None:
-                call_with_retries(lambda: HfApi().create_repo(upload.repo, **create))
+                call_with_retries(create)
                 planned = _plan(upload, private=private, pull_request=pull_request)
             if planned.is_empty:
                 # After a failed attempt, the commit succeeded and only its response was lost.
@@ -257,19 +260,27 @@ def _find_open_pull_request(upload: HubUpload) -> str | None:
     from huggingface_hub.errors import RepositoryNotFoundError
 
     api = HfApi()
-    author = _read(upload, api.whoami)["name"]
-    wanted: Any = {"author": author, "discussion_type": "pull_request", "discussion_status": "open"}
+    repo, kind = upload.repo, upload.kind
+    author = _read(repo, kind, api.whoami)["name"]
+    discussions = partial(
+        api.get_repo_discussions,
+        repo,
+        author=author,
+        discussion_type="pull_request",
+        discussion_status="open",
+        repo_type=kind,
+    )
     try:
-        found = _read(upload, lambda: list(api.get_repo_discussions(upload.repo, repo_type=upload.kind, **wanted)))
+        found = _read(repo, kind, lambda: list(discussions()))
     except RepositoryNotFoundError:
         return None
     numbers = [each.num for each in found if each.author == author and each.title == upload.message]
     return f"refs/pr/{max(numbers)}" if numbers else None
 
 
-def _read(target: HubUpload | RemoteRepository, call: Callable[[], T]) -> T:
+def _read(repo: str, kind: RepoType, call: Callable[[], T]) -> T:
     # huggingface_hub does not retry these requests.
-    return read_from_hub(f"{target.kind} {target.repo}", call, tries=TRIES, retry_connection_errors=True)
+    return read_from_hub(f"{kind} {repo}", call, tries=TRIES, retry_connection_errors=True)
 
 
 @contextmanager
