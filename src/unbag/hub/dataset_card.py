@@ -59,8 +59,11 @@ def summarize_tables(tables: Iterable[pa.Table], names: Sequence[str], language:
         hashes.append(np.fromiter(map(xxhash.xxh3_64_intdigest, texts), dtype=np.uint64, count=len(table)))
         for side, counts in lengths.items():
             column = table.column(side)
-            words = pc.utf8_split_whitespace(pc.utf8_trim_whitespace(column))
-            counts.update((pc.utf8_length(column) if unit == "characters" else pc.list_value_length(words)).to_pylist())
+            if unit == "characters":
+                sizes = pc.utf8_length(column)
+            else:
+                sizes = pc.list_value_length(pc.utf8_split_whitespace(pc.utf8_trim_whitespace(column)))
+            counts.update(sizes.to_pylist())
     n = sum(map(len, hashes))
     return {
         "rows": n,
