@@ -77,16 +77,16 @@ def _build_space(
         "license": "apache-2.0",
         **settings,
     }
-    space.data.__dict__.update(settings)
+    for key, value in settings.items():
+        space.data[key] = value
     page, statements = app
     source = Path(__file__).with_name(f"{page}.py").read_text(encoding="utf-8")
     start = f'if __name__ == "__main__":\n    demo.launch({launch})\n'
     files = {"README.md": str(space), "app.py": f"{source}\n\n{statements}\n\n{start}", **files}
-    notices = {path: build_source_notice() if path.endswith(".py") else "" for path in files}
-    contents = {
-        path: content if isinstance(content, Path) else f"{notices[path]}{content}".encode()
-        for path, content in files.items()
-    }
+    contents: dict[str, bytes | Path] = {}
+    for path, content in files.items():
+        notice = build_source_notice() if path.endswith(".py") else ""
+        contents[path] = content if isinstance(content, Path) else f"{notice}{content}".encode()
     # Modules that a later version no longer contains are deleted.
     return HubUpload(repo, "space", contents, message, owned_patterns=("*.py",))
 
