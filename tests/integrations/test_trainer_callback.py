@@ -158,7 +158,8 @@ def test_callback_invalid_settings_are_rejected(tiny_bert, pairs_path, requests,
         unbag.UnbagCallback(trainer, SetRequest("swapped", options={"data": "missing.jsonl"}))
 
 
-def test_unknown_best_metric_is_rejected(tiny_bert, pairs_path, requests, tmp_path):
+def test_unknown_best_metric_is_rejected_before_sets_are_built(tiny_bert, pairs_path, requests, tmp_path, monkeypatch):
+    monkeypatch.setattr("unbag.integrations.trainer_callback.build_sets", None)
     trainer = build_trainer(tiny_bert, pairs_path, tmp_path, metric_for_best_model="unbag_permuted_pc")
     with pytest.raises(ValueError, match=rf"one of .*{P_C}, .*got 'unbag_permuted_pc'"):
         unbag.UnbagCallback(trainer, requests)

@@ -94,7 +94,9 @@ class UnbagCallback(TrainerCallback):
             validate_int("max_rows", max_rows, minimum=1)
         group = connect_process_group()
         self._requests = group.main_process_first(lambda: parse_requests(sets, max_examples))
-        self._sets: list[BuiltChallengeSet] = group.main_process_first(lambda: build_sets(self._requests, max_rows))
+        self._sets: list[BuiltChallengeSet] = []
+        self._check(trainer.model)  # building the sets takes long
+        self._sets = group.main_process_first(lambda: build_sets(self._requests, max_rows))
         self._check(trainer.model)
         self._encoded: list[EncodedPairs] | None = None
         self._training = False
