@@ -144,14 +144,13 @@ def format_comparison_verdict(comparison: Comparison, *, use_names: bool = False
 
 def _direction(comparison: Comparison, difference: MetricDifference, *, use_names: bool) -> str:
     """Describe which system is better, or which one has the higher value if the metric has no direction."""
-    better = comparison.find_better(difference)
-    first, second = difference.first, difference.second
-    if better is not None:
-        how, first, second = "better than", better, first if better == second else second
-    else:
-        how, first, second = "above" if (difference.difference.value or 0) > 0 else "below", second, first
     name = comparison.get_system_name if use_names else str
-    return f"{name(first)} {how} {name(second)}"
+    first, second = difference.first, difference.second
+    better = comparison.find_better(difference)
+    if better is not None:
+        return f"{name(better)} better than {name(first if better == second else second)}"
+    above = (difference.difference.value or 0) > 0
+    return f"{name(second)} {'above' if above else 'below'} {name(first)}"
 
 
 def _remarks(comparison: Comparison) -> list[str]:
