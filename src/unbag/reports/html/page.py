@@ -6,6 +6,7 @@ Published results on other rows or with other training data have hollow markers.
 import base64
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from importlib import resources
@@ -175,11 +176,12 @@ def build_skill_chart(verdicts: VerdictsByModel, report_data: ReportData) -> dic
             "is_cut": low is not None and low < start,
         }
 
-    several = {group.set for group in report_data.groups if [g.set for g in report_data.groups].count(group.set) > 1}
+    groups_by_set = Counter(group.set for group in report_data.groups)
     rows = [
         {
             "key": group.key,
-            "title": challenge_sets.get_display_name(group.set) + (f", {group.title}" if group.set in several else ""),
+            "title": challenge_sets.get_display_name(group.set)
+            + (f", {group.title}" if groups_by_set[group.set] > 1 else ""),
             "lanes": [lane(each.model.name, verdicts[each.model.name][group.key]) for each in group.scored_models],
         }
         for group in report_data.groups
