@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 try:
     import torch
@@ -96,8 +96,10 @@ def run(
     return load_finished_run(recipe.name, config)
 
 
-_Inputs = tuple[TrainingData, PairAugmenter | None, BiasFeatures | None]
-"""What training reads: pairs after the transformations of the config, generated pairs, features."""
+class _Inputs(NamedTuple):
+    data: TrainingData  # after the transformations of the config
+    augmenter: PairAugmenter | None
+    features: BiasFeatures | None
 
 
 def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_step: OnStep | None) -> Record:
@@ -123,7 +125,8 @@ def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_st
     checkpoints = CheckpointCallback(config.push_checkpoints if group.rank == 0 else None)
     control = RunCallback(config, on_step if group.rank == 0 else None)
     trainer = _build_trainer(recipe, config, classifier, inputs, [control, checkpoints])
-    control.trainer, pairs, augmenter = trainer, trainer.train_dataset, inputs[1]
+    control.trainer = trainer
+    pairs = trainer.train_dataset
     assert isinstance(pairs, TrainingPairs)
     for kind in (DistributedType.FSDP, DistributedType.DEEPSPEED):
         if parse_flag_from_env(f"ACCELERATE_USE_{kind.value}") and describe_sharding(trainer) != kind.value:
@@ -163,7 +166,7 @@ def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_st
         "steps": steps,
         "truncated_pairs": pairs.truncated,
         **({} if pairs.bias_accuracy is None else {"bias_accuracy": pairs.bias_accuracy}),
-        **({} if augmenter is None else {"augmentation": augmenter.build_record()}),
+        **({} if inputs.augmenter is None else {"augmentation": inputs.augmenter.build_record()}),
         "evaluations": evaluations,
         **chosen,
         "processes": accelerator.num_processes,
@@ -197,7 +200,7 @@ def _load_inputs(recipe: Recipe, config: TrainConfig, raw: TrainingData, models:
             words=config.augment_words,
             seed=config.seed,
         )
-    return pairs, augmenter, recipe.load_trainer().load_features(config, raw, models)
+    return _Inputs(pairs, augmenter, recipe.load_trainer().load_features(config, raw, models))
 
 
 def _build_trainer(
