@@ -21,6 +21,7 @@ from unbag.challenge_sets.views.figures import Figure, FigurePoint, FigureSeries
 from unbag.cli import output
 from unbag.evaluation.outcome import EvaluationOutcome
 from unbag.evaluation.result_folder import FolderContents
+from unbag.evaluation.verdict import format_verdict
 from unbag.reports import html
 from unbag.reports.html import data as profile
 from unbag.reports.html.data import load_report_data
@@ -119,7 +120,7 @@ def test_profile_contains_skill_score_of_every_model(written_report):
     verdicts = profile.compute_verdicts_by_group(report_data)
     [row] = page.build_skill_chart(verdicts, report_data)["rows"]
     assert [(lane["model"], lane["number"]) for lane in row["lanes"]] == [("org/a", "0.700"), ("lexical", "0.500")]
-    assert page.verdict.format_verdict(list(verdicts["org/a"].values())) == "No challenge set was evaluated."
+    assert format_verdict(list(verdicts["org/a"].values())) == "No challenge set was evaluated."
 
 
 def test_prompt_table_contains_mean_deviation_and_extremes(written_report):
