@@ -69,7 +69,7 @@ def test_train_config_invalid_values_are_all_reported():
         (recipes.HexConfig, {"superficial_weight": -2}, "superficial_weight: expected a number of at least 0, got -2"),
         (recipes.MaxEntropyConfig, {"alpha": 0.0}, "alpha: expected a number above 0"),
         (recipes.MaxEntropyConfig, {"word_order": "permuted"}, "word_order: expected natural with alpha, got permuted"),
-        (recipes.DebiasConfig, {"bias": "magic"}, "bias: expected one of lexical, hypothesis, both, self, a folder"),
+        (recipes.DebiasConfig, {"bias": "magic"}, "bias: expected lexical, hypothesis, both, self or a folder, got '"),
         (recipes.DebiasConfig, {"anneal": math.nan}, "anneal: expected a number of at least 0"),
         (recipes.DebiasConfig, {"hypothesis_only": True}, "hypothesis_only: not supported by debiasing, because a"),
         (recipes.DebiasConfig, {"alpha": 1.0, "word_order": "shuffled"}, "got shuffled, because alpha"),

@@ -57,7 +57,7 @@ class DebiasConfig(TrainConfig):
     def _iter_errors(self) -> Iterator[str]:
         yield from super()._iter_errors()
         if self.bias not in (*WORDS, SELF) and not Path(self.bias).is_dir():
-            yield f"bias: expected one of {', '.join((*WORDS, SELF))}, a folder, got {self.bias!r}"
+            yield f"bias: expected {', '.join((*WORDS, SELF))} or a folder, got {self.bias!r}"
         if self.hypothesis_only:
             yield (
                 "hypothesis_only: not supported by debiasing, because a hypothesis-only model learns only the bias; "

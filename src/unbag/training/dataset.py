@@ -123,7 +123,6 @@ class TrainingPairs(Dataset[Item]):
     """Dataset of the training pairs of one epoch. `set_epoch` changes the epoch; accelerate's data loader calls it.
 
     The number of pairs is the same in every epoch.
-
     """
 
     epoch: int  # from 0

@@ -1,8 +1,9 @@
 """Debiasing: losses that discourage a network from imitating a biased model.
 
 p_i is the network's distribution of pair i, b_i that of the biased model, y_i the gold label, k the number of labels,
-and s the strength of the bias. b_i is fixed. With a uniform b_i, or s = 0, every loss but that of confidence
-regularization is cross-entropy. Where b_i is certain and right, the network learns nothing from the pair.
+and s the strength of the bias. b_i is fixed. With a uniform b_i, or s = 0, the losses are cross-entropy, up to a
+constant. Where b_i is certain and right, the network learns nothing from the pair. Both are different in confidence
+regularization.
 """
 
 from collections.abc import Mapping

@@ -58,7 +58,7 @@ def lock_output_folder(output_dir: Path, activity: str) -> Iterator[None]:
 
 def build_cost_record(device: torch.device, processes: int, seconds: float) -> dict[str, Any]:
     """Build a JSON record of the hardware and the duration of a run."""
-    module = torch.get_device_module(device)  # those of the CPU and of Apple's GPU know no name
+    module = torch.get_device_module(device)  # without a device name for the CPU and Apple's GPU
     name = module.get_device_name(device) if hasattr(module, "get_device_name") else None
     hardware = name or f"{device.type.upper()}, {platform.machine()}"
     return {"hardware": hardware, "processes": processes, "seconds": round(seconds, 1)}
