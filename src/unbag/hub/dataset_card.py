@@ -222,9 +222,10 @@ def _merge_metadata(
         earlier, current = (_union([], (v for each in r.values() for v in each.get(name, []))) for r in (before, after))
         lists[key] = _union([value for value in _as_list(old.get(key)) if value not in earlier], current)
     own = {license for record in after.values() for license in record.get("licences", [])}
+    others = [license for license in lists["license"] if license not in own]
     for name, record in after.items():
         for license in record.get("licences", []):
-            if laxer := [other for other in set(lists["license"]) - own if is_less_restrictive(other, license)]:
+            if laxer := [other for other in others if is_less_restrictive(other, license)]:
                 raise ValueError(
                     f"published card: expected a license at least as restrictive as {license}, the license of the "
                     f"config {name}, got {laxer[0]}; correct the card first, or use another repository with --repo-id"
