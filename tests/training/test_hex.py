@@ -347,8 +347,11 @@ SOUND = {"format": 2, "layer": "classifier", "normalise": True}
         (None, {}, r"expected a network trained with HEX, got a folder without hex\.json"),
         # In format 1, the branch read the trainable embeddings of the network.
         ({"format": 1}, {}, r"expected format 2, got 1 from .*; train again .* or use the plain head"),
-        ({"format": 2, "layer": 1}, {}, "expected the weights of a residual head, got an error .'normalise'"),
+        ({"format": 2, "layer": 1}, {}, r"hex\.json: expected the layer and whether to normalise, got 1 and None"),
         (SOUND, {"phi": lambda phi: phi[:, 1:]}, r"hex\.safetensors: expected the weights .*, got an error"),
+        (SOUND, {"omega": lambda omega: omega[0]}, r"hex\.safetensors: expected the weights .*, got an error"),
+        (SOUND, {"is_word": lambda is_word: is_word[1:]}, r"hex\.safetensors: expected the weights .*, got an error"),
+        (SOUND, {"embeddings": lambda table: table[:, 0]}, r"hex\.safetensors: expected the weights .*, got an error"),
         (SOUND, {"is_word": None}, r"hex\.safetensors: expected the weights .*, got an error .'is_word'"),
         (SOUND, None, r"hex\.safetensors: expected the weights .*, got an error"),
     ],

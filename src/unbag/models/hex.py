@@ -173,19 +173,27 @@ class ResidualHead(nn.Module):
         """
         if not (folder / CONFIG_FILE).is_file():
             raise ValueError(f"{folder}: expected a network trained with HEX, got a folder without {CONFIG_FILE}")
-        config, path = read_json_object(folder / CONFIG_FILE), validate_file(folder / WEIGHTS_FILE)
+        config = read_json_object(folder / CONFIG_FILE)
         if config.get("format") != _FORMAT:
             raise ValueError(
                 f"{folder / CONFIG_FILE}: expected format {_FORMAT}, got {config.get('format')!r} from another version "
                 "of unbag; train again (`unbag train hex`), or use the plain head (--head plain)"
             )
+        layer, normalize = config.get("layer"), config.get("normalise")
+        if not (isinstance(layer, str) and isinstance(normalize, bool)):
+            raise ValueError(
+                f"{folder / CONFIG_FILE}: expected the layer and whether to normalise, got {layer!r:.40} and "
+                f"{normalize!r:.40}; train again"
+            )
+        path = validate_file(folder / WEIGHTS_FILE)
         try:
             tensors = load_file(path)
             weights = {"phi.weight": tensors["phi"], "decoder.weight": tensors["w_g"]}
-            table = WordTable(tensors["embeddings"], tensors["is_word"])
-            branch = SuperficialBranch.from_weights(weights, table, normalize=bool(config["normalise"]))
+            vocabulary, _ = tensors["embeddings"].shape
+            table = WordTable(tensors["embeddings"], tensors["is_word"].reshape(vocabulary))
+            branch = SuperficialBranch.from_weights(weights, table, normalize=normalize)
             k = branch.decoder.out_features
-            return cls(str(config["layer"]), branch, tensors["omega"].reshape(k, k))
+            return cls(layer, branch, tensors["omega"].reshape(k, k))
         # load_state_dict and reshape raise a RuntimeError for tensors of other shapes.
         except (SafetensorError, KeyError, RuntimeError, ValueError) as error:
             raise ValueError(
