@@ -17,7 +17,6 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 import xxhash
 from numpy.typing import NDArray
-from scipy.special import softmax
 
 from unbag.data.labels import (
     CONTRADICTION,
@@ -441,6 +440,8 @@ def _score_matrix(scores: Sequence[Sequence[float]], where: str, table: DataTabl
             got = ", ".join(f"{value:g}" for value in matrix[wrong_rows[0]])
             raise build_error(int(wrong_rows[0]), "probabilities that sum to 1", got)
         return matrix
+    from scipy.special import softmax  # slow to import
+
     probabilities: NDArray[np.float64] = softmax(matrix, axis=1)
     return probabilities
 
