@@ -74,10 +74,11 @@ def find_corruption(folder: Path) -> str | None:
         if sums is None:
             return f"{folder / FILE} is corrupted: its checksum does not match"
         for name, expected in sums.items():
-            if (folder / name).exists() and not (folder / name).is_file():  # reading a named pipe would block forever
-                return f"{folder / name} is corrupted: it is not a file"
-            if _compute_file_checksum(folder / name) != expected:
-                return f"{folder / name} is corrupted: its checksum does not match"
+            path = folder / name
+            if path.exists() and not path.is_file():  # reading a named pipe would block forever
+                return f"{path} is corrupted: it is not a file"
+            if _compute_file_checksum(path) != expected:
+                return f"{path} is corrupted: its checksum does not match"
     except FileNotFoundError as error:
         return f"{error.filename} is missing"
     except OSError as error:
@@ -105,10 +106,12 @@ def read_verified_record(path: Path) -> dict[str, Any] | None:
     A missing file raises `FileNotFoundError`.
     """
     try:
-        record = dict(json.loads(path.read_text(encoding="utf-8")))
+        record = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise
-    except (OSError, TypeError, ValueError, RecursionError):
+    except (OSError, ValueError, RecursionError):
+        return None
+    if not isinstance(record, dict):
         return None
     checksum = record.pop(_KEY, None)
     return record if checksum == _of_record(record) else None
