@@ -4,7 +4,7 @@ A `CrossEncoder` that is a sequence classifier alone is run by `inference.transf
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from unbag.inference.loading import build_classifier, has_classification_head, l
 from unbag.inference.options import Dtype
 from unbag.inference.pair_classifier import PairClassifier
 from unbag.inference.predictor import ModelError
+from unbag.inference.single_output import Threshold
 from unbag.inference.tokenization import EncodedPairs, choose_batch_tokens
 from unbag.inference.transformer import DTYPES, resolve_device
 from unbag.utils.redaction import extract_first_line
@@ -65,17 +66,17 @@ class CrossEncoderPredictor(PairClassifier):
         model: Any,
         identity: ModelIdentity,
         *,
+        label_map: Mapping[str, str] | None = None,
+        threshold: Threshold | None = None,
         max_length: int | None = None,
         batch_tokens: int | None = None,
-        **labels: Any,
     ) -> None:
-        """Build the predictor. `labels` are the options `label_map` and `threshold`."""
         import sentence_transformers
 
         network = model.model
         if network.config.num_labels != model.num_labels:  # the outputs are those of the last module
             network.config.num_labels = model.num_labels
-        classifier = build_classifier(network, model.tokenizer, identity, **{"label_map": None, **labels})
+        classifier = build_classifier(network, model.tokenizer, identity, label_map=label_map, threshold=threshold)
         super().__init__(classifier, max_length)
         if max_length is not None or model.max_seq_length is None:
             model.max_seq_length = self.max_length

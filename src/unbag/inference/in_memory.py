@@ -6,6 +6,7 @@ They are recognized by the names of their classes, so that neither library is im
 import copy
 import hashlib
 import logging
+from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,6 +16,7 @@ from unbag.inference.hub_files import ModelIdentity, compute_folder_revision
 
 if TYPE_CHECKING:
     from unbag.inference.cross_encoder import CrossEncoderPredictor
+    from unbag.inference.single_output import Threshold
     from unbag.inference.transformer import TransformerPredictor
 
 _CLASSES: Final = {("sentence_transformers", "CrossEncoder"), ("transformers", "TextClassificationPipeline")}
@@ -37,7 +39,12 @@ def find_model_name(model: Any) -> str:
 
 
 def build_classifier_predictor(
-    model: Any, *, max_length: int | None = None, batch_tokens: int | None = None, **labels: Any
+    model: Any,
+    *,
+    label_map: Mapping[str, str] | None = None,
+    threshold: "Threshold | None" = None,
+    max_length: int | None = None,
+    batch_tokens: int | None = None,
 ) -> "TransformerPredictor | CrossEncoderPredictor":
     """Build a predictor from a loaded `CrossEncoder` or text-classification pipeline.
 
@@ -57,10 +64,16 @@ def build_classifier_predictor(
     from unbag.inference.transformer import TransformerPredictor
 
     kind = type(model).__name__
-    sizes: dict[str, Any] = {"max_length": max_length, "batch_tokens": batch_tokens}
     if _has_extra_modules(model):
         identity = ModelIdentity(f"the {kind}", _NAME, _revision(model, model.tokenizer, repr(model)))
-        return CrossEncoderPredictor(_copy_module(model), identity, **sizes, **labels)
+        return CrossEncoderPredictor(
+            _copy_module(model),
+            identity,
+            label_map=label_map,
+            threshold=threshold,
+            max_length=max_length,
+            batch_tokens=batch_tokens,
+        )
     architecture = type(model.model).__name__
     if not isinstance(model.model, PreTrainedModel) or not architecture.endswith("ForSequenceClassification"):
         raise ModelError(
@@ -80,10 +93,12 @@ def build_classifier_predictor(
         tokenizer.backend_tokenizer.no_truncation()
         tokenizer.backend_tokenizer.no_padding()
     identity = ModelIdentity(f"the {kind}", _NAME, _revision(model.model, tokenizer))
-    classifier = build_classifier(network, tokenizer, identity, **{"label_map": None, **labels})
+    classifier = build_classifier(network, tokenizer, identity, label_map=label_map, threshold=threshold)
     if max_length is None:
-        sizes["max_length"] = getattr(model, "_preprocess_params", {}).get("max_length")  # a pipeline's own option
-    return TransformerPredictor(classifier, device=str(network.device), **sizes)
+        max_length = getattr(model, "_preprocess_params", {}).get("max_length")  # a pipeline's own option
+    return TransformerPredictor(
+        classifier, device=str(network.device), max_length=max_length, batch_tokens=batch_tokens
+    )
 
 
 def _copy_module(module: Any) -> Any:
