@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from huggingface_hub import is_offline_mode, snapshot_download
 
@@ -152,10 +152,15 @@ class TransformerPredictor(PairClassifier):
 
         folder = Path(model).expanduser()
         if self.identity["model"] != "folder":
-            options: Any = {"allow_patterns": [CONFIG_FILE, WEIGHTS_FILE], "local_files_only": is_offline_mode()}
+            both = [CONFIG_FILE, WEIGHTS_FILE]
             commit = self.identity["revision"]
             folder = Path(
-                read_from_hub(f"the model {model}", lambda: snapshot_download(str(model), revision=commit, **options))
+                read_from_hub(
+                    f"the model {model}",
+                    lambda: snapshot_download(
+                        str(model), revision=commit, allow_patterns=both, local_files_only=is_offline_mode()
+                    ),
+                )
             )
         ResidualHead.load(folder).attach(self.model)
         self.identity = {**self.identity, "head": f"residual sha256:{hash_file(folder / WEIGHTS_FILE)}"}

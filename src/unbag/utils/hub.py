@@ -8,7 +8,7 @@ downloads all files before loading starts. Names are validated by the Hub's rule
 import re
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
 from unbag.utils.errors import is_disk_full
@@ -149,11 +149,15 @@ def download_model_files(repo: str, revision: str | None, *, weights: bool = Tru
 
     def find(patterns: list[str]) -> Path:
         # This raises if a file of these patterns is missing and the client has a listing of the repository.
-        options: Any = {"local_files_only": True, "ignore_patterns": ["*/*"]}
-        return Path(snapshot_download(repo, revision=revision, allow_patterns=patterns, **options))
+        cached = snapshot_download(
+            repo, revision=revision, local_files_only=True, allow_patterns=patterns, ignore_patterns=["*/*"]
+        )
+        return Path(cached)
 
     folder = find([f"*{suffix}" for suffix in sorted(_SMALL)])
-    return find([next((each for each in _WEIGHTS if any(folder.glob(each))), _WEIGHTS[0])]) if weights else folder
+    if not weights:
+        return folder
+    return find([next((each for each in _WEIGHTS if any(folder.glob(each))), _WEIGHTS[0])])
 
 
 def select_model_files(names: list[str], *, weights: bool, code: bool = False) -> list[str]:
