@@ -37,7 +37,7 @@ MODEL_COLUMNS: Final = (*ID_COLUMNS, "premise", "hypothesis")  # of the data, wh
 MANIFEST: Final = "manifest.json"
 UNANSWERED: Final = "unanswered"  # column with the reason of each row without an answer, in a chunk with such rows
 
-SCHEMA: Final = 2  # version of the layout and of the meaning of the values; part of the key
+_SCHEMA: Final = 2  # version of the layout and of the meaning of the values; part of the key
 _META: Final = b"unbag.predictions"
 _HASH: Final = b"unbag.predictions.sha256"
 
@@ -65,10 +65,11 @@ class PredictionStore:
 
     @classmethod
     def create(cls, root: str | Path, manifest: Mapping[str, Any]) -> "PredictionStore":
-        """Compute the key of predictions. Nothing is written yet.
+        """Compute the key of predictions from a manifest without `schema`. Nothing is written yet.
 
         Without an identity of the predictor, the key is random, so that predictions are never reused.
         """
+        manifest = {"schema": _SCHEMA, **manifest}
         text = json.dumps(manifest, sort_keys=True, ensure_ascii=False)
         is_known = manifest["identity"] is not None
         key = hashlib.sha256(text.encode()).hexdigest() if is_known else f"once-{uuid.uuid4().hex}"
@@ -86,8 +87,8 @@ class PredictionStore:
             raise StoreError(
                 f"expected a folder of predictions with a manifest.json, got {folder} ({error})"
             ) from error
-        if schema != SCHEMA:
-            raise StoreError(f"{folder}: expected predictions of version {SCHEMA}, got {schema}; predict again")
+        if schema != _SCHEMA:
+            raise StoreError(f"{folder}: expected predictions of version {_SCHEMA}, got {schema}; predict again")
         return store
 
     def write_manifest(self) -> None:

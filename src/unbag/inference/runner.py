@@ -16,7 +16,6 @@ from unbag.inference.prediction_store import (
     ID_COLUMNS,
     MANIFEST,
     MODEL_COLUMNS,
-    SCHEMA,
     UNANSWERED,
     Chunk,
     PredictionStore,
@@ -99,7 +98,6 @@ class PredictionJob:
         rows = rows.select_columns(list(MODEL_COLUMNS)).with_format("arrow")
         starts = range(0, len(rows), chunk_rows)
         manifest = {
-            "schema": SCHEMA,
             "identity": None if identity is None else dict(identity),
             "content": hash_columns((_validate_texts(rows[at : at + chunk_rows], at) for at in starts), MODEL_COLUMNS),
             "rows": len(rows),
