@@ -1,4 +1,4 @@
-"""Tiny random models with a tokenizer, and the real fixture model if it is available."""
+"""Tiny random models with a tokenizer."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,7 +7,6 @@ import pytest
 
 from tests.tiny_tokenizer import tiny_tokenizer
 
-SHARED_MODEL = Path(__file__).parents[3] / "shared/hub/models/nli-fixtures/minilm-l6-snli"
 WORDS = "a the man woman boy dog cat is are not no sleeps runs reads sees eats old young red and in on with".split()
 ORDER = ("contradiction", "entailment", "neutral")  # deliberately different from the order of unbag
 PAIRS = [
@@ -64,11 +63,3 @@ def make_model(tmp_path_factory: pytest.TempPathFactory) -> MakeModel:
 def tiny_bert(make_model: MakeModel) -> Path:
     """Return the folder of a tiny BERT, which tests must not change."""
     return make_model()
-
-
-@pytest.fixture(scope="session")
-def shared_model() -> Path:
-    """Return the folder of the real fixture model."""
-    if not SHARED_MODEL.is_dir():
-        pytest.skip("needs ../shared")
-    return SHARED_MODEL

@@ -154,7 +154,7 @@ def same(one, other):
 
 @pytest.fixture
 def broken(finetune, options, tmp_path):  # noqa: F811
-    """Return the checkpoints of a stopped run, and a function that resumes it."""
+    """Return the folder with the two checkpoints of a stopped run."""
 
     def stop(step, total, message):
         if step == 9:
