@@ -72,12 +72,13 @@ def fetch_exported_model(origin: ModelOrigin, model_file: str | None) -> tuple[s
                 f"{origin} is not in the local cache; run `unbag prefetch {origin}` with network access"
             ) from error
         available = find_exported_models(listed)
-        if len(available) != 1 if model_file is None else model_file not in available:
+        selected = [name for name in available if model_file in (None, name)]
+        if len(selected) != 1:
             expected = "one exported model" if model_file is None else f"an exported model {model_file}"
             raise ModelError(
                 f"{origin}: expected {expected}, got {', '.join(available) or 'none'}; select a file with --model-file"
             )
-        file = model_file or available[0]
+        [file] = selected
         if origin.commit is not None:
             wanted = [name for name in (file, *_data_names(file)) if name in listed]
             read_from_hub(

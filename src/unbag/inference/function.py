@@ -111,8 +111,8 @@ class CallablePredictor:
             return self._one_hot([self._column_of_id(each) for each in array.tolist()])
         self.output_kind = "rows"
         is_table = array.ndim == 2 or (array.ndim == 1 and array.dtype.kind in "fiub")
-        n_outputs = len(self.order) if not is_table else 1 if array.ndim == 1 else array.shape[1]
-        if n_outputs != len(self.order):
+        n_outputs = array.shape[1] if array.ndim == 2 else 1
+        if is_table and n_outputs != len(self.order):
             columns = "one score per pair" if n_outputs == 1 else f"{n_outputs} columns"
             choices = " or ".join(",".join(order) for order in (LABELS, *list_two_label_orders()))
             raise LabelError(

@@ -162,8 +162,8 @@ def validate_label_order(predictor: Predictor, language: str, *, has_label_map: 
 def run_label_probe(predictor: Predictor, language: str = "en") -> ProbeReport:
     """Compare a model's declared label order with all other orders, on twelve obvious pairs.
 
-    `declared` is the attribute `order` of the predictor, or else `label_space`. Gold labels are folded for two-label
-    models.
+    The declared order is the attribute `order` of the predictor, or `label_space` if it has none. For two-label models,
+    gold labels are folded. `language` is a key of `PAIRS`.
 
     Three labels: the model is reported as mislabelled if, and only if, another order gets at least 10 of the 12 right
     and at least 4 more than the declared one. A model that is too weak for the pairs, or of another language, is not

@@ -253,7 +253,10 @@ class PairNetwork(PreTrainedModel):
                 module.weight[module.padding_idx].zero_()
         elif (std := getattr(module, "init_std", None)) is not None:
             for parameter in module.parameters(recurse=False):
-                initialization.normal_(parameter, std=std) if std else initialization.zeros_(parameter)
+                if std:
+                    initialization.normal_(parameter, std=std)
+                else:
+                    initialization.zeros_(parameter)
         else:
             super()._init_weights(module)
 

@@ -35,7 +35,8 @@ class StorageFolder:
     def __init__(self, place: "str | Path | StorageFolder") -> None:
         self._place = str(place)
         self.is_local = not is_url(self._place)
-        _ = self.is_local or self._remote  # an unknown scheme, or one whose package is missing, raises now
+        if not self.is_local:
+            _ = self._remote  # an unknown scheme, or one whose package is missing, raises now
 
     def __str__(self) -> str:
         return self._place

@@ -308,7 +308,7 @@ def _parse_completion(completion: Any, words: Words, json_field: str | None = No
     choice = completion["choices"][0]
     message = choice["message"]
     content = message.get("content") or ""
-    if isinstance(content, list):  # of parts of which some may be thoughts
+    if isinstance(content, list):  # a list of parts, some of which may be thoughts
         content = "".join(str(part["text"]) for part in content if part.get("type") in ("text", "output_text"))
     if not isinstance(content, str):
         raise TypeError(f"expected text, got {content!r}")
