@@ -8,8 +8,7 @@ from typing import Any, Final, Literal, NamedTuple
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from rich.console import Group, RenderableType
-from rich.text import Text
+from rich.console import RenderableType
 
 from unbag.challenge_sets.pairs import OfficialPairs, PairPart, Pairs, SetOptions
 from unbag.challenge_sets.papers import PublishedColumn
@@ -24,6 +23,7 @@ from unbag.challenge_sets.views.examples import (
 )
 from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure
 from unbag.challenge_sets.views.tables import (
+    add_notes,
     create_result_table,
     format_interval,
     format_percentage,
@@ -327,7 +327,7 @@ class ChallengeSet:
         for name, estimate in (("all", scores["accuracy"]), *zip(scores["labels"], scores["by_label"], strict=True)):
             of_all = [text if name == "all" else "" for text in documents.values()]
             grid.add_row(name, f"{estimate.n:,}", *of_all, format_interval(estimate))
-        return Group(grid, Text(f"{summarize_exclusions(result.data)}", style="dim"))
+        return add_notes(grid, summarize_exclusions(result.data))
 
     def summarize_result(self, result: Result) -> str:
         """Write one sentence with the main scores, which begins with a small letter."""
