@@ -134,7 +134,7 @@ class Permuted(ChallengeSet):
     """Examples of a corpus split, in original order and in q permutations.
 
     Configs: `<corpus>-<split>` permutes both sentences, `<corpus>-<split>-<mode>` depends on the mode. `data=…` uses
-    your own data. Options: `q`, `min_words`, `characters`, `seed`, `minitrees`, `minitree_by`, `pipeline`.
+    your own data.
     """
 
     name = "permuted"

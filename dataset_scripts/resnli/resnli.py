@@ -97,7 +97,7 @@ class Resnli(ChallengeSet):
     """All labelled pairs of a corpus in rearranged train, validation and test splits.
 
     Configs: `<corpus>` merges all of its splits. `data=…` uses your own data; a Hub dataset may name several splits
-    (`source_split="train+test"`). Options: `embeddings`, `test_size`, `validation_size`, `seed`.
+    (`source_split="train+test"`).
     """
 
     name = "resnli"
