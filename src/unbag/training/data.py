@@ -37,6 +37,16 @@ class PairDataset:
     record: Mapping[str, Any]  # source (`origin`, `splits`, `revisions`), number of rows, excluded rows by reason
 
 
+def get_single_language(languages: Iterable[str]) -> str:
+    """Get the language of all training pairs. Raises a `ValueError` if there are several."""
+    distinct = sorted(set(languages))
+    if len(distinct) > 1:
+        raise ValueError(
+            f"expected training pairs in one language, for word tokenization, got {distinct}; use one language"
+        )
+    return distinct[0]
+
+
 @dataclass(frozen=True)
 class TrainingData:
     """Training and held-out pairs, one `PairDataset` per corpus or file. Weights of held-out sets have no effect."""
@@ -47,12 +57,7 @@ class TrainingData:
     @property
     def language(self) -> str:
         """Language of all training pairs. Raises a `ValueError` if there are several."""
-        languages = sorted({part.language for part in self.training})
-        if len(languages) > 1:
-            raise ValueError(
-                f"expected training pairs in one language, for word tokenization, got {languages}; use one language"
-            )
-        return languages[0]
+        return get_single_language(part.language for part in self.training)
 
     def build_record(self) -> dict[str, Any]:
         """Build a JSON object with the source and the hash of each dataset."""

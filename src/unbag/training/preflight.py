@@ -15,7 +15,7 @@ from unbag.data.text.tokens import SEGMENTER, is_segmenter_required, validate_la
 from unbag.evaluation.model_loading import validate_model
 from unbag.inference.distributed import connect_process_group
 from unbag.training.config import TrainConfig, is_wordnet_required, validate_english
-from unbag.training.data import validate_corpora
+from unbag.training.data import get_single_language, validate_corpora
 from unbag.utils import optional_deps
 from unbag.utils.hub import validate_repo
 from unbag.utils.optional_deps import EXTRA_OF
@@ -83,12 +83,7 @@ def _check_pairs(config: TrainConfig) -> None:
         if is_wordnet_required(config.augment):
             validate_wordnet()
     if config.word_order != "natural":
-        if len(languages) > 1:
-            raise ValueError(
-                f"expected training pairs in one language, for word tokenization, got {sorted(languages)}; use one "
-                "language"
-            )
-        [language] = languages
+        language = get_single_language(languages)
         validate_language(language)
         if is_segmenter_required(language):
             optional_deps.validate_dependency(SEGMENTER)
