@@ -158,9 +158,9 @@ def load_network(auto_class: Any, origin: ModelOrigin, dtype: torch.dtype, **opt
 
 
 def build_missing_weights_message(missing_weights: Sequence[str], origin: ModelOrigin) -> str:
-    """Build the error message for missing weights."""
+    """Build the error message for missing weights, which transformers initializes at random, with a warning only."""
     others = " and others" if len(missing_weights) > 4 else ""
-    return f"the files of {origin} contain no weights for {missing_weights[:4]}{others}"
+    return f"the files of {origin} contain no weights for {missing_weights[:4]}{others}, so these would be random"
 
 
 def load_tokenizer(origin: ModelOrigin) -> "PreTrainedTokenizerBase":
@@ -259,10 +259,6 @@ def _embedding_count(network: Any) -> int | None:
         return len(network.get_input_embeddings().weight)
     except (AttributeError, NotImplementedError):
         return None
-
-
-# transformers initializes missing weights at random, with a warning only.
-RANDOM: Final = "so these weights and all predictions would be random"
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ from unbag.inference.distributed import choose_default_device
 from unbag.inference.hub_files import resolve_origin
 from unbag.inference.llm.prompt_file import PromptFile
 from unbag.inference.loading import (
-    RANDOM,
     Classifier,
     build_classifier,
     build_missing_weights_message,
@@ -132,8 +131,7 @@ class TransformerPredictor(PairClassifier):
         network, missing = load_network(transformers.AutoModelForSequenceClassification, origin, DTYPES[dtype])
         if missing:
             raise ModelError(
-                f"{build_missing_weights_message(missing, origin)}, {RANDOM}; pass a model that was fine-tuned for "
-                "classification"
+                f"{build_missing_weights_message(missing, origin)}; pass a model that was fine-tuned for classification"
             )
         tokenizer, identity = load_tokenizer(origin), origin.compute_identity()
         classifier = build_classifier(network, tokenizer, identity, label_map=label_map, threshold=threshold)

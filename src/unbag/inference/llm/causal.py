@@ -23,7 +23,6 @@ from unbag.inference.llm.prompt_file import PromptFile, choose_prompt
 from unbag.inference.llm.prompts import DefaultPrompt, compute_prompt_hash
 from unbag.inference.llm.reading import close_thoughts
 from unbag.inference.loading import (
-    RANDOM,
     LoadedModel,
     build_missing_weights_message,
     has_classification_head,
@@ -224,7 +223,7 @@ class CausalPredictor(BatchingPredictor):
         auto_class = transformers.AutoModelForSeq2SeqLM if is_encoder_decoder else transformers.AutoModelForCausalLM
         network, missing = load_network(auto_class, origin, DTYPES[dtype])
         if missing:
-            raise ModelError(f"{build_missing_weights_message(missing, origin)}, {RANDOM}")
+            raise ModelError(build_missing_weights_message(missing, origin))
         lm = LoadedModel(network.eval(), load_tokenizer(origin), origin.compute_identity())
         has_tokens = isinstance(chosen, PromptFile) and chosen.scores_tokens
         try:
