@@ -160,7 +160,10 @@ def load_network(auto_class: Any, origin: ModelOrigin, dtype: torch.dtype, **opt
 def build_missing_weights_message(missing_weights: Sequence[str], origin: ModelOrigin) -> str:
     """Build the error message for missing weights, which transformers initializes at random, with a warning only."""
     others = " and others" if len(missing_weights) > 4 else ""
-    return f"the files of {origin} contain no weights for {missing_weights[:4]}{others}, so these would be random"
+    return (
+        f"the files of {origin} contain no weights for {missing_weights[:4]}{others}, so these weights and the "
+        "predictions would be random"
+    )
 
 
 def load_tokenizer(origin: ModelOrigin) -> "PreTrainedTokenizerBase":
