@@ -25,8 +25,8 @@ SCORED = (  # rows and predictions
 )
 
 
-def _build_result(name="a", set_name="plain", *, data="snli", **model):
-    made = factories.build_result(name, set_name=set_name, data=data)
+def _build_result(name="a", set_name="plain", **model):
+    made = factories.build_result(name, set_name=set_name, data="snli")
     return replace(made, model={**made.model, **model})
 
 
@@ -200,3 +200,10 @@ def test_replaced_result_with_option_of_newer_version_is_described_by_its_differ
     assert described.endswith("for a (lexical_model bbbbbbbbbbbb, before aaaaaaaaaaaa)")
     same = replace(now, config={**before.config, "columns": None})
     assert not result_folder.describe_replaced_results([before], [same])
+
+
+def test_repeated_results_with_several_options_are_not_described_as_replaced():
+    several = [replace(_build_result(), config={"q": q}) for q in (5, 10)]
+    assert not result_folder.describe_replaced_results(several, several)
+    [described] = result_folder.describe_replaced_results(several, [replace(several[0], config={"q": 7})])
+    assert described.endswith("(q 7, before 5)")

@@ -140,17 +140,13 @@ def combine_results(earlier: Sequence[Result], new: Sequence[Result]) -> list[tu
 
 def describe_replaced_results(earlier: Sequence[Result], new: Sequence[Result]) -> list[str]:
     """Describe the earlier results that a run replaces with different results, and the reasons."""
-    before = {_slot(each): each for each in earlier}
     described = []
     for result in new:
-        if (old := before.get(_slot(result))) is None:
-            continue
-        now, then = _as_json(result.config), _as_json(old.config)
-        pairs = (_find_differences(now, then, sorted({**now, **then})), _versions(result.model, old.model))
-        reasons = [f"{name} {ours[name]}, before {theirs[name]}" for ours, theirs in pairs for name in ours]
-        if reasons or result.data.get("sha256") != old.data.get("sha256"):
+        # A set may occur with several options, of which one may be that of the new result.
+        reasons = [_describe_differences(result, each) for each in earlier if _slot(each) == _slot(result)]
+        if reasons and all(reasons):
             name, set_name, corpus = _slot(result)
-            described.append(f"{set_name} of {corpus} for {name} ({'; '.join(reasons) or 'other rows'})")
+            described.append(f"{set_name} of {corpus} for {name} ({reasons[0]})")
     return described
 
 
@@ -203,6 +199,15 @@ def download_result_folder(url: str, folder: Path, *, extra_files: Sequence[str]
 def _slot(result: Result) -> tuple[str, ...]:
     """Build the key of a result. A folder has one result per model, set and corpus."""
     return str(result.model["name"]), result.set, result.corpus
+
+
+def _describe_differences(result: Result, before: Result) -> str:
+    """Describe the differences between the inputs of two results: options, version of the model, and rows."""
+    now, then = _as_json(result.config), _as_json(before.config)
+    pairs = (_find_differences(now, then, sorted({**now, **then})), _versions(result.model, before.model))
+    differences = [f"{name} {ours[name]}, before {theirs[name]}" for ours, theirs in pairs for name in ours]
+    has_same_rows = result.data.get("sha256") == before.data.get("sha256")
+    return "; ".join(differences) or ("" if has_same_rows else "other rows")
 
 
 def _options(model: Mapping[str, Any]) -> dict[str, Any]:
