@@ -27,10 +27,10 @@ def run_check(*arguments):
     return done.exit_code, done.output
 
 
-def build_gate_result(low, high, bound, side="min", n=100, name="accuracy"):
+def build_gate_result(low, high, bound, side="min", n=100):
     made = build_result()
-    made.scores[name] = Estimate((low + high) / 2, low, high, n)
-    [checked] = gates.check_bounds([made], [gates.GateBound("plain", name, side, bound)])
+    made.scores["accuracy"] = Estimate((low + high) / 2, low, high, n)
+    [checked] = gates.check_bounds([made], [gates.GateBound("plain", "accuracy", side, bound)])
     return checked
 
 
@@ -94,6 +94,7 @@ def test_gate_that_was_not_computed_stops_every_build(tmp_path, bound, side, sco
     [
         ("plain:score", "min", "expected SET:METRIC=BOUND, such as permuted:score=.2, got 'plain:score'"),
         ("plain:score=nan", "min", "expected SET:METRIC=BOUND"),
+        ("plain:score=-1e999", "min", "expected SET:METRIC=BOUND"),
         ("plane:score=.2", "min", "expected one of the challenge sets "),
         ("swapped:acuracy_after=.2", "min", "did you mean accuracy_after? the metrics are score, accuracy_before, "),
         ("swapped:drop=.2", "min", "expected --max, since lower values of swapped:drop are better"),

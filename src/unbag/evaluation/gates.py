@@ -131,11 +131,12 @@ def parse_bound(text: str, bound_type: Side) -> GateBound:
     >>> parse_bound("swapped:accuracy_after=.6", "min")
     GateBound(set='swapped', number='accuracy_after', side='min', value=0.6)
     """
-    if (parts := _BOUND.fullmatch(text)) is None:
+    parts = _BOUND.fullmatch(text)
+    if parts is None or math.isinf(value := float(parts["bound"])):
         raise ValueError(
             f"--{bound_type}: expected SET:METRIC=BOUND, such as permuted:score=.2, got {text!r}; correct the bound"
         )
-    set_name, name, value = parts["set"], parts["number"], float(parts["bound"])
+    set_name, name = parts["set"], parts["number"]
     try:
         numbers = metrics.describe_metrics(set_name) | {CHANGED_LABELS.name: CHANGED_LABELS}
     except ValueError as error:
