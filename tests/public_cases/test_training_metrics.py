@@ -49,10 +49,9 @@ def test_best_metric_without_value_counts_as_worst(tiny_bert, pairs_path, tmp_pa
 
 def test_training_prints_line_per_logging_step(capsys, tmp_path):
     config = SimpleNamespace(logging_steps=10, output_dir=tmp_path / "run")
-    with train_command._show_steps(config, visible=True) as on_step:
-        update = on_step("seed 1")
-        for step in range(1, 26):
-            update(step, 25, f"loss {1 / step:.3f}")
+    update = train_command._build_step_printers(config)("seed 1")
+    for step in range(1, 26):
+        update(step, 25, f"loss {1 / step:.3f}")
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == f"training with 1 process in {tmp_path / 'run'}"
     assert lines[1].startswith("seed 1: step 10 of 25, loss 0.100, 0:00:0")

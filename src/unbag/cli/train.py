@@ -2,8 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass
 from datetime import timedelta
 from functools import partial
@@ -216,9 +215,9 @@ def _run(
     failures: list[EvaluationFailure] = []
     with (
         lock_output_folder(config.output_dir, "training"),
-        _show_steps(config, visible=visible) as on_step,
         show_progress(0, is_visible=visible, quiet=True) as callbacks,
     ):
+        on_step = _build_step_printers(config) if visible and not is_quiet() else None
         if recipe.protocol is None:
             done = run_seeds(
                 recipe,
@@ -262,17 +261,13 @@ def _quiet(*, first: bool) -> None:
         logging.getLogger().setLevel(logging.ERROR)
 
 
-@contextmanager
-def _show_steps(config: Any, *, visible: bool) -> "Iterator[Callable[[str], OnStep | None] | None]":
-    """Yield a function that builds the step callback of a run."""
-    if not visible or is_quiet():
-        yield None
-        return
+def _build_step_printers(config: Any) -> "Callable[[str], OnStep]":
+    """Print where the model is trained. Returns a function that builds the step callback of a run."""
     from unbag.inference.distributed import connect_process_group
 
     processes = connect_process_group().world_size
     echo(f"training with {processes} process{'es' if processes > 1 else ''} in {config.output_dir}", err=True)
-    yield lambda name: _StepPrinter(name, config.logging_steps)
+    return lambda name: _StepPrinter(name, config.logging_steps)
 
 
 class _StepPrinter:
