@@ -127,6 +127,7 @@ class CsLambda(ChallengeSet):
     has_two_label_corpora = False
     exclusion_reason = "below λ"
     example_id = "id"  # pairs of one document share a source
+    corpus_pairs = {}  # unless `min_lms` selects pairs
     metrics = ("compositionality_sensitivity",)
     score_function = staticmethod(score_cs_lambda)
     columns = ("lms",)

@@ -129,9 +129,8 @@ def find_original_rows(built: BuiltSet) -> NDArray[np.bool_]:
 
 def find_corpus_pairs(built: BuiltSet) -> NDArray[np.bool_]:
     """Compute a mask of the unaltered, unselected pairs of the corpus (`ChallengeSet.corpus_pairs`), shape (n,)."""
-    challenge_set = challenge_sets.get_challenge_set(built.name)
-    are_pairs = challenge_set.example_id == "id" and not built.config.get("min_lms")
-    wanted = challenge_set.corpus_pairs if challenge_set.corpus_pairs is not None or not are_pairs else {}
+    is_selected = bool(built.config.get("min_lms"))
+    wanted = None if is_selected else challenge_sets.get_challenge_set(built.name).corpus_pairs
     found = np.full(len(built.rows), wanted is not None)
     for name, value in (wanted or {}).items():
         found &= read_numeric_column(built.rows, name) == value

@@ -169,8 +169,7 @@ def separate_options(
 
 def list_sets_of_pairs() -> list[str]:
     """List the sets whose rows are pairs of the corpus, so that predictions for the pairs are sufficient."""
-    every = challenge_sets.list_challenge_sets()
-    return [each.name for each in every if each.example_id == "id" or each.corpus_pairs == {}]
+    return [each.name for each in challenge_sets.list_challenge_sets() if each.corpus_pairs == {}]
 
 
 def _score(
