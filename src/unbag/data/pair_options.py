@@ -54,7 +54,11 @@ class PairKwargs(TypedDict, total=False):
     ]
     labels: Annotated[
         Sequence[str] | None,
-        Option("Label names for ids 0, 1, … in --data, or a mapping (E=entailment,N=neutral,…).", parse=list),
+        Option(
+            "Label names for ids 0, 1, … in --data, or a mapping (E=entailment,N=neutral,…).",
+            'In Python both are lists, such as `["E=entailment", "N=neutral"]`.',
+            parse=list,
+        ),
     ]
     language: Annotated[str | None, Option("Language code of --data, such as zh or nl (default: en).")]
     encoding: Annotated[

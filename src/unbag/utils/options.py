@@ -136,9 +136,11 @@ def describe_declared_options(declared: DeclaredOptions) -> Callable[[_Function]
     def list_options(entry: re.Match[str]) -> str:
         lines = (f"{name}: {option.help} {option.details}".strip() for name, (_, option) in declared.items())
         first, rest = entry[1], f"{entry[1]}    "
-        return "\n".join(
+        text = "\n".join(
             fill(line, 120, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False) for line in lines
         )
+        # In Python, an option of the command line is an argument.
+        return re.sub(r"--([a-z-]+)", lambda flag: f"`{flag[1].replace('-', '_')}`", text)
 
     return describe
 
