@@ -33,8 +33,10 @@ _CLI_SETTINGS: Final[Mapping[str, dict[str, Any]]] = {
 def build_cli_option(name: str) -> Any:
     """Build the annotated type of a CLI parameter from a model option that `inference.options` declares."""
     # The help lists an option in the panel of the only type of model that takes it.
-    panel = None if name in ClassifierKwargs.__annotations__ else _LANGUAGE_MODELS
-    panel = _BUILT_IN if name in BuiltInKwargs.__annotations__ and name != "threshold" else panel
+    if name in ClassifierKwargs.__annotations__:
+        panel = None
+    else:
+        panel = _BUILT_IN if name in BuiltInKwargs.__annotations__ else _LANGUAGE_MODELS
     return build_declared_option(MODEL_OPTIONS, name, rich_help_panel=panel, **_CLI_SETTINGS.get(name, {}))
 
 

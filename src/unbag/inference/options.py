@@ -37,8 +37,8 @@ def _parse_threshold(value: float | str) -> float | str:
     return parse_threshold(value)
 
 
-def _to_texts(value: Any) -> tuple[str, ...] | None:
-    return (str(value),) if isinstance(value, str | Path) else tuple(map(str, value)) or None
+def _parse_train_data(value: Sequence[Path | str]) -> tuple[str, ...] | None:
+    return tuple(map(str, value)) or None
 
 
 _Revision = Annotated[str | None, Option("Branch, tag or commit of the model.")]
@@ -202,7 +202,7 @@ class BuiltInKwargs(TypedDict, total=False):
     threshold: _Threshold
     train_data: Annotated[
         Sequence[str] | None,
-        Option("Training corpora or files of the built-in models (default: snli,mnli).", parse=_to_texts),
+        Option("Training corpora or files of the built-in models (default: snli,mnli).", parse=_parse_train_data),
     ]
     max_train_pairs: Annotated[
         int | None,
