@@ -198,8 +198,8 @@ def _select_requests(
     """Build the set requests of a command, the list of skipped sets, and a title for the run."""
     if cross_domain:
         applied = ("corpus", "max_examples", "seed")
-        given = [each.name for each in fields(pairs) if each.name not in applied]
-        if given := [name for name in given if getattr(pairs, name) != getattr(PairOptions, name)]:
+        others = [each for each in fields(pairs) if each.name not in applied]
+        if given := [each.name for each in others if getattr(pairs, each.name) != each.default]:
             options = (f"--{name.replace('_', '-')}{' (-o)' if name == 'set_option' else ''}" for name in given)
             raise typer.BadParameter(
                 f"--cross-domain: expected corpora, such as --corpus snli-test,sick, got {', '.join(options)}; remove "

@@ -201,9 +201,11 @@ class PairOptions(_PairOptions):
             if option == OFFICIAL_FILE_OPTION and self.official_file is not None:
                 continue  # an option with its own flag, whose help lists its sets
             _warn_once(f"-o {option} applies to {', '.join(takers)}; -o {takers[0]}.{option}=VALUE sets it for one set")
-        for name, config in ((request.name, request.config) for request in requests):
-            if corpus and loading.get_official_config(name) not in (None, config):
-                _warn_once(f"{name}: generated from {corpus}; remove --corpus to use the authors' original pairs")
+        for request in requests:
+            if corpus and loading.get_official_config(request.name) not in (None, request.config):
+                _warn_once(
+                    f"{request.name}: generated from {corpus}; remove --corpus to use the authors' original pairs"
+                )
         return requests
 
     def _parse_set_options(self, names: Sequence[str]) -> dict[str, str]:

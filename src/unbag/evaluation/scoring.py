@@ -167,7 +167,9 @@ def write_scored_results(
         examples = [each for each in contents.examples if each is not None]
         report_examples.write_selections(examples, output_dir / report_examples.FILE)
         places = {id(result): place for place, result in enumerate(combined)}
-        labels = {places[id(each.result)]: samples.collect_row_labels(*each[2:]) for each in scored_results}
+        labels = {
+            places[id(each.result)]: samples.collect_row_labels(each.rows, each.predictions) for each in scored_results
+        }
         samples.write_samples(combined, output_dir, previous_indices, labels)
         results.write_results(combined, output_dir / results.FILE, skipped)
     return contents
