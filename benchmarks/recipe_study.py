@@ -154,10 +154,13 @@ def show(record: Mapping[str, Any]) -> None:
     print(f"\n* below {LEVEL:g} by Holm among {record['differences']} differences", file=sys.stderr)
 
 
+def _mean(each: Mapping[str, Any]) -> str:
+    deviation = each["standard_deviation"]
+    return f"{100 * each['mean']:.1f}" + ("" if deviation is None else f" ± {100 * deviation:.1f}")
+
+
 def _cell(each: Mapping[str, Any]) -> str:
-    cell = f"{100 * each['mean']:.1f}"
-    if each["standard_deviation"] is not None:
-        cell += f" ± {100 * each['standard_deviation']:.1f}"
+    cell = _mean(each)
     if found := each.get("difference"):
         star = "*" if found["p_holm"] <= LEVEL else " "
         cell += f" {100 * found['value']:+.1f} [{100 * found['low']:+.1f}, {100 * found['high']:+.1f}]{star}"
@@ -177,9 +180,7 @@ def markdown_table(record: Mapping[str, Any], names: Sequence[str], titles: Mapp
 
 
 def _short(each: Mapping[str, Any]) -> str:
-    cell = f"{100 * each['mean']:.1f}"
-    if each["standard_deviation"] is not None:
-        cell += f" ± {100 * each['standard_deviation']:.1f}"
+    cell = _mean(each)
     found = each.get("difference")
     if found and not found["low"] <= 0 <= found["high"]:
         points = f"{100 * found['value']:+.1f}".replace("-", "−")
