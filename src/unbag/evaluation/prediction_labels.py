@@ -89,9 +89,9 @@ def resolve_answers(
     positions: NDArray[np.intp],
     gold: Sequence[str],
     *,
-    labels: Sequence[str],
-    is_original: NDArray[np.bool_],
-    has_threshold: bool,
+    labels: Sequence[str] = (),
+    is_original: NDArray[np.bool_] | None = None,
+    has_threshold: bool = False,
 ) -> ResolvedAnswers:
     """Find the meaning of the labels of a model, and arrange its predictions in the order of a set.
 
@@ -100,7 +100,7 @@ def resolve_answers(
         gold: Names of the gold labels of the set, n rows.
         labels: Names of the labels 0, 1, …, or the meaning of each label (`E=entailment`; `none` for no answer).
         is_original: Mask of the rows that are unaltered, unselected pairs of the corpus, on which a model is expected
-            to be right, shape (n,). On other pairs, a wrong order may fit better than the right one.
+            to be right, shape (n,) (default: all). On other pairs, a wrong order may fit better than the right one.
         has_threshold: Whether a threshold replaces the labels of the table, which may then contradict its scores.
     """
     is_predicted = positions >= 0
@@ -147,7 +147,7 @@ def resolve_answers(
             f"gold labels of {published.name}, got {', '.join(f'{each}={meanings[each]}' for each in contradicted)}; "
             f"correct --labels{_list_accuracies(answers, ours, distinct)}"
         )
-    checked = np.flatnonzero(is_original[is_predicted]).tolist()
+    checked = range(len(rows)) if is_original is None else np.flatnonzero(is_original[is_predicted]).tolist()
     better = _describe_better_orders(
         model.name,
         [answers[row] for row in checked],
