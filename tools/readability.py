@@ -9,8 +9,9 @@ import ast
 import random
 import re
 import statistics
+import subprocess
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -22,6 +23,27 @@ def iter_modules() -> Iterator[tuple[Path, ast.Module]]:
     """Parse every module of the library."""
     for path in sorted(SOURCE.rglob("*.py")):
         yield path, ast.parse(path.read_text(encoding="utf-8"))
+
+
+def describe_repository() -> Iterator[str]:
+    """Iterate over counts of the files that git tracks, and of their lines (as `wc -l`)."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    tracked = [name for name in listed.split("\0") if name and (ROOT / name).is_file()]
+    code = [name for name in tracked if name.endswith(".py")]
+    in_src = [name for name in code if name.startswith("src/")]
+    library = [name for name in code if name.startswith(("src/", "dataset_scripts/", "metrics/", "trainers/"))]
+    tests = [name for name in tracked if name.startswith("tests/")]
+    golden = [name for name in tests if name.startswith("tests/golden/") and not name.endswith(".py")]
+    yield f"lines of src, dataset_scripts, metrics and trainers: {count_lines(library):,}"
+    yield f"Python files in src: {len(in_src)}"
+    yield f"tests: {count_lines(set(tests) & set(code)):,} lines of Python, {len(tests)} files"
+    yield f"golden files: {count_lines(golden):,} lines"
+    yield f"tracked files: {len(tracked)}"
+
+
+def count_lines(names: Iterable[str]) -> int:
+    """Count the line ends of files of the repository."""
+    return sum((ROOT / name).read_bytes().count(b"\n") for name in names)
 
 
 def describe_sizes() -> Iterator[str]:
@@ -100,7 +122,7 @@ def main() -> None:
     )
     seed = parser.parse_args().sample
     if seed is None:
-        print("\n".join(describe_sizes()))
+        print("\n".join((*describe_repository(), *describe_sizes())))
         return
     rng = random.Random(seed)
     kinds = {
