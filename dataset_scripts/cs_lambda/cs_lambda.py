@@ -170,8 +170,9 @@ class CsLambda(ChallengeSet):
     def rows(self, pairs: Pairs) -> Iterator[pa.Table]:
         """Score the pairs, and select those with at least the minimum LMS."""
         models = [fitting.load_lexical_model(folder) for folder in _fit_models(pairs.source, pairs.options)]
-        example_scorer = scorer.ExampleScorer(models, pairs.options.seed)
-        yield from scorer.iter_misleading_example_tables(iter(pairs), example_scorer, min_lms=pairs.options.min_lms)
+        yield from scorer.iter_misleading_example_tables(
+            iter(pairs), models, seed=pairs.options.seed, min_lms=pairs.options.min_lms
+        )
 
     def warm_caches(self, source: PairSource, options: Any) -> None:
         """Fit the lexical models before worker processes start."""

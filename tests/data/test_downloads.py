@@ -97,7 +97,8 @@ def test_damaged_cached_copy_is_replaced(server, tmp_path):
         ("/cut", CONTENT, "expected a download, got"),
     ],
 )
-def test_invalid_download_leaves_no_files(server, tmp_path, path, content, words):
+def test_invalid_download_leaves_no_files(server, tmp_path, monkeypatch, path, content, words):
+    monkeypatch.setattr("time.sleep", lambda seconds: None)  # skips the delays of retries
     with pytest.raises(DataError, match=words):
         fetch_pinned_file(_build_pinned_file(server, path, content), cache=tmp_path)
     assert not _list_files(tmp_path)

@@ -134,9 +134,9 @@ def test_only_row_groups_of_range_are_read(tmp_path, monkeypatch):
     monkeypatch.setattr(
         pq.ParquetFile, "iter_batches", lambda self, **how: asked.extend(how["row_groups"]) or batches(self, **how)
     )
-    assert [row.values["a"] for row in DataFile(path, ["a"]).read(38, 52)] == list(range(38, 52))
+    assert [row.values["a"] for row in DataFile(path).read(38, 52)] == list(range(38, 52))
     assert asked == [3, 4, 5]
-    assert list(DataFile(path, ["a"]).read(7, 7)) == []
+    assert list(DataFile(path).read(7, 7)) == []
 
 
 def test_unreadable_batch_error_counts_rows_before_it(tmp_path):
@@ -148,7 +148,7 @@ def test_unreadable_batch_error_counts_rows_before_it(tmp_path):
     path.write_bytes(content)
     for first in (0, 20):
         with pytest.raises(DataError, match=r"a\.parquet, after 20 rows: expected a readable row, got an error"):
-            list(DataFile(path, ["a"]).read(first))
+            list(DataFile(path).read(first))
 
 
 def test_column_is_not_replaced_by_nested_field_of_same_name(tmp_path):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.hub.running_app import running_app
-from unbag.baselines.lexical.features import collect_words
+from unbag.baselines.lexical.features import collect_words, rank_misleading_features
 from unbag.baselines.lexical.model import LexicalModel, fit_lexical_model
 from unbag.challenge_sets.perturbations.permutation import Permuter
 from unbag.data.labels import LABELS
@@ -124,7 +124,10 @@ def test_lexical_scorer_agrees_with_library(space, bundled_functions, lexical_mo
     np.testing.assert_allclose(there.probabilities(pairs), model.probabilities(words), atol=1e-6)
     for pair, each in zip(pairs, words, strict=True):
         for label in LABELS:
-            [expected] = model.rank_misleading([each], model.probabilities([each]), [label], pair_page.TOP)
+            matrix, gold = model.vocabulary.matrix([each]), np.array([LABELS.index(label)])
+            [expected] = rank_misleading_features(
+                model.vocabulary, model.regression.weights, matrix, model.probabilities([each]), gold, pair_page.TOP
+            )
             assert [tuple(found) for found in there.find_misleading_features(pair, label)] == [
                 tuple(one) for one in expected
             ]

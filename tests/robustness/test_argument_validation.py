@@ -25,7 +25,7 @@ EXPENSIVE = (
     "unbag.data.readers.resolve_hub_commit",
     "unbag.data.sources.PairSource.iter_examples",  # reads all pairs of a user
     "unbag.challenge_sets.loading.load_evaluation_split",
-    "unbag.baselines.lexical.fitting._read_training_pairs",
+    "unbag.baselines.lexical.fitting._read_examples",
     "unbag.inference.loading.load_network",
     "unbag.inference.hub_files.resolve_revision",
     "unbag.training.run.load_classifier_for_training",

@@ -160,7 +160,7 @@ class ChallengeSetBuilder(_RestoredFromSet, datasets.ArrowBasedBuilder):
     def open_sources(self) -> list[PairSource]:
         """Open the data sources that the set is built from."""
         sources: list[PairSource] = self.challenge_set.open_sources(self)
-        return [source.with_single_span() for source in sources] if self.challenge_set.is_sequential else sources
+        return [replace(source, has_single_span=self.challenge_set.is_sequential) for source in sources]
 
     def open_pairs(self, split: str | None = None) -> PairSource:
         """Open the corpus or the user-provided data of the options. A given split replaces that of the options."""

@@ -94,16 +94,18 @@ def score(
     """
     from unbag.baselines.lexical.fitting import LexicalTrainingOptions, fit_or_load_lexical_model, load_lexical_model
     from unbag.baselines.lexical.hub import locate_lexical_model
-    from unbag.baselines.lexical.scorer import compute_lexical_score
+    from unbag.baselines.lexical.scorer import score_examples
     from unbag.baselines.lexical.words import BY_CONTEXT
     from unbag.data.labels import LABELS, resolve_three_way_label
+    from unbag.data.sources import Example
 
     if model and train_data:
         raise typer.BadParameter("expected one of --model and --train-data, got both; remove one")
     gold = [resolve_three_way_label(label)] if label else list(LABELS)
     recipe = LexicalTrainingOptions(tuple(train_data) if train_data else None, tags=BY_CONTEXT)  # as for CS_λ
     lexical = load_lexical_model(locate_lexical_model(model) if model else fit_or_load_lexical_model(recipe))
-    scores = [compute_lexical_score(lexical, premise, hypothesis, name, max_features=top) for name in gold]
+    examples = [Example("", premise, hypothesis, name) for name in gold]
+    scores = score_examples([lexical], examples, max_features=top)
     probabilities = dict(zip(LABELS, map(float, scores[0].probabilities), strict=True))
     if as_json:
         by_gold = {

@@ -88,7 +88,7 @@ def resolve_label(name: str) -> str:
     >>> resolve_label("CONTRADICTORY"), resolve_label("Not-Entailment")
     ('contradiction', 'not_entailment')
     """
-    key = _key(name)
+    key = normalize_spelling(name)
     if key not in _SPELLINGS:
         raise LabelError(
             f"expected a label such as {', '.join(LABELS)}, {NOT_ENTAILMENT} or {NOT_CONTRADICTION}, got {name!r}"
@@ -104,7 +104,7 @@ def resolve_gold_label(name: str) -> str:
     >>> resolve_gold_label("SUPPORTS"), resolve_gold_label("NOT ENOUGH INFO"), resolve_gold_label("Unsupported")
     ('entailment', 'neutral', 'not_entailment')
     """
-    return _GOLD_SPELLINGS.get(_key(name)) or resolve_label(name)
+    return _GOLD_SPELLINGS.get(normalize_spelling(name)) or resolve_label(name)
 
 
 def parse_truth_value(name: str) -> bool | None:
@@ -116,7 +116,8 @@ def parse_truth_value(name: str) -> bool | None:
     return _TRUTH_VALUES.get(name.strip().lower())
 
 
-def _key(name: str) -> str:
+def normalize_spelling(name: str) -> str:
+    """Normalize a label or column name: `Sentence A` and `sentence_a` are equal, without case and separators."""
     return "_".join(name.strip().lower().replace("-", " ").replace("_", " ").split())
 
 
@@ -160,7 +161,7 @@ def find_flag_direction(column: str) -> bool | None:
     >>> [find_flag_direction(name) for name in ("is_supported", "Hallucinated", "notEntailment", "label")]
     [True, False, False, None]
     """
-    key = _key(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", column))
+    key = normalize_spelling(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", column))
     # Twice, for names with two such words at the start, such as `label_is_supported`.
     key = _FLAG_WORDS.sub("", _FLAG_WORDS.sub("", key))
     bare = re.sub("^(?:not|non|no)_", "", key)

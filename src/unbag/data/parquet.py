@@ -23,64 +23,63 @@ _LARGE_BATCH: Final = 64 << 20  # bytes; rows of a larger batch are yielded indi
 def iter_row_batches(
     file: Path | IO[bytes], location: object, file_size: int, start: int = 0
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Iterate over the rows of a Parquet file in batches: the number of the first row, and the rows.
+    """Iterate over the rows of a Parquet or Arrow file in batches: the number of the first row, and the rows.
 
-    Text columns are dictionary-encoded. Row groups before the row `start` are not read. `file_size` in bytes limits the
-    decompressed size.
+    Text columns of a Parquet file are dictionary-encoded, and its row groups before the row `start` are not read. A
+    path with another ending than `.parquet` is an Arrow file or an Arrow stream, as `datasets` writes it. `file_size`
+    in bytes limits the decompressed size.
 
     Raises:
         DataError: If the file exceeds a limit of SECURITY.md.
-        pyarrow.ArrowException, OSError: If the file is corrupted or is not a Parquet file.
+        pyarrow.ArrowException, OSError: If the file is corrupted or has another format.
     """
+    unpacked = 0
+    is_arrow = isinstance(file, Path) and file.suffix != ".parquet"
+    for number, batch in _iter_arrow(file, location) if is_arrow else _iter_parquet(file, location, file_size, start):
+        held = sum(_bytes(column, location) for column in batch.columns)
+        unpacked += held + batch.num_rows * batch.num_columns  # nulls have no bytes in some types
+        _validate_expansion(unpacked, location, file_size)
+        step = 1 if held > _LARGE_BATCH else _BATCH
+        yield from ((number + first, batch.slice(first, step)) for first in range(0, batch.num_rows, step))
+
+
+def _iter_parquet(
+    file: Path | IO[bytes], location: object, file_size: int, start: int
+) -> Iterator[tuple[int, pa.RecordBatch]]:
     footer = pq.read_metadata(file)
     columns = [footer.schema.column(index) for index in range(len(footer.schema))]
-    if len(columns) > MOST_COLUMNS:
-        raise DataError(f"{location}: expected at most {MOST_COLUMNS:,} columns, got {len(columns):,}; remove columns")
+    _validate_column_count(len(columns), location)
     # Only the totals of a group are safe to read: pyarrow 26 aborts the process if column metadata is corrupted.
-    all_groups = (footer.row_group(index) for index in range(footer.num_row_groups))
-    _validate_expansion(sum(group.total_byte_size for group in all_groups), location, file_size)
+    groups = [footer.row_group(index) for index in range(footer.num_row_groups)]
+    _validate_expansion(sum(group.total_byte_size for group in groups), location, file_size)
     texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
-    unpacked = 0
+    number = 0
     with pq.ParquetFile(file, metadata=footer, read_dictionary=texts) as rows:
         # One group at a time: pyarrow cannot read texts within lists as dictionaries if a batch spans two groups.
-        number = 0
-        for group in range(footer.num_row_groups):
-            n_rows = footer.row_group(group).num_rows
-            if number + n_rows <= start:
-                number += n_rows
+        for index, group in enumerate(groups):
+            if number + group.num_rows <= start:
+                number += group.num_rows
                 continue
-            for batch in rows.iter_batches(batch_size=_BATCH, row_groups=[group]):
-                held = sum(_bytes(column, location) for column in batch.columns)
-                # At least one byte per cell, since nulls have no bytes in some types.
-                unpacked += held + batch.num_rows * batch.num_columns
-                _validate_expansion(unpacked, location, file_size)
-                step = 1 if held > _LARGE_BATCH else _BATCH
-                yield from ((number + first, batch.slice(first, step)) for first in range(0, batch.num_rows, step))
+            for batch in rows.iter_batches(batch_size=_BATCH, row_groups=[index]):
+                yield number, batch
                 number += batch.num_rows
 
 
-def iter_file_batches(path: Path, start: int = 0) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Iterate over the rows of a Parquet file, an Arrow file or an Arrow stream, as `datasets` writes it.
-
-    For arguments, results and errors, see `iter_row_batches`.
-    """
-    unpacked, number, size = 0, 0, path.stat().st_size
-    if path.suffix == ".parquet":
-        yield from iter_row_batches(path, path, size, start)
-        return
+def _iter_arrow(path: Any, location: object) -> Iterator[tuple[int, pa.RecordBatch]]:
+    number = 0
     with pa.memory_map(str(path)) as file:
         reader = _open_arrow(file)
-        if len(reader.schema) > MOST_COLUMNS:
-            raise DataError(
-                f"{path}: expected at most {MOST_COLUMNS:,} columns, got {len(reader.schema):,}; remove columns"
-            )
+        _validate_column_count(len(reader.schema), location)
         is_stream = isinstance(reader, pa.ipc.RecordBatchStreamReader)
         for batch in reader if is_stream else map(reader.get_batch, range(reader.num_record_batches)):
             batch.validate(full=True)  # the offsets of a corrupted file may point outside its buffers
-            unpacked += sum(_bytes(column, path) for column in batch.columns) + batch.num_rows * batch.num_columns
-            _validate_expansion(unpacked, path, size)
-            yield from ((number + first, batch.slice(first, _BATCH)) for first in range(0, batch.num_rows, _BATCH))
+            yield number, batch
             number += batch.num_rows
+
+
+def _validate_column_count(n: int, location: object) -> None:
+    if n > MOST_COLUMNS:
+        raise DataError(f"{location}: expected at most {MOST_COLUMNS:,} columns, got {n:,}; remove columns")
 
 
 def _open_arrow(file: Any) -> Any:

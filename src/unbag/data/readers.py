@@ -78,7 +78,7 @@ def _read_table(path: Path, start: int, stop: int | None) -> Iterator[DataRow]:
 
     number = start  # of the next row
     try:
-        for first, batch in parquet.iter_file_batches(path, start):
+        for first, batch in parquet.iter_row_batches(path, path, path.stat().st_size, start):
             validate_unique_columns(batch.schema.names, path)
             end = first + batch.num_rows if stop is None else min(first + batch.num_rows, stop)
             if number < end:
@@ -109,21 +109,10 @@ def _values(batch: Any, name: str, path: Path) -> Sequence[Any]:
 
 def _read_jsonl(path: Path, layout: TextLayout) -> Iterator[DataRow]:
     """Iterate over the rows of a jsonl file."""
-    # By default, the decoder silently keeps the last of several equal keys.
-    decode = json.JSONDecoder(object_pairs_hook=_object).decode
     filled = ((number, text) for number, text in iter_decoded_lines(path, layout) if text.strip())
     for row_number, (line_number, line) in enumerate(filled):
         location = f"{path}, line {line_number}"
-        try:
-            values = parse_json(line, decode)
-        except json.JSONDecodeError as error:
-            raise DataError(f"{location}: expected JSON, got invalid text ({error}); correct the line") from None
-        except ValueError as error:
-            raise DataError(f"{location}: {error}") from None
-        if not isinstance(values, dict):
-            raise DataError(f"{location}: expected one JSON object per line, got {type(values).__name__}; correct it")
-        validate_column_count(values, location)
-        yield DataRow(row_number, location, values)
+        yield _build_row(row_number, location, _parse_json(line, location))
 
 
 def _read_json(path: Path, layout: TextLayout) -> Iterator[DataRow]:
@@ -136,14 +125,12 @@ def _read_json(path: Path, layout: TextLayout) -> Iterator[DataRow]:
         )
     text = decode_text(path, content, layout)
     try:
-        parsed = parse_json(text, json.JSONDecoder(object_pairs_hook=_object).decode)
-    except json.JSONDecodeError as error:
-        if error.msg.startswith("Extra data") and text.lstrip().startswith("{"):
-            yield from _read_jsonl(path, layout)
-            return
-        raise DataError(f"{path}: expected JSON, got invalid text ({error}); correct it") from None
-    except ValueError as error:
-        raise DataError(f"{path}: {error}") from None
+        parsed = _parse_json(text, path)
+    except DataError as error:
+        if not (text.lstrip().startswith("{") and "Extra data" in str(error)):
+            raise
+        yield from _read_jsonl(path, layout)
+        return
     records = _find_records(parsed)
     if records is None:
         raise DataError(
@@ -151,11 +138,23 @@ def _read_json(path: Path, layout: TextLayout) -> Iterator[DataRow]:
             "as [{…}, {…}], or a jsonl file"
         )
     for number, values in enumerate(records):
-        if not isinstance(values, dict):
-            kind = type(values).__name__
-            raise DataError(f"{path}, record {number}: expected an object, got {kind}; correct it")
-        validate_column_count(values, f"{path}, record {number}")
-        yield DataRow(number, f"{path}, record {number}", values)
+        yield _build_row(number, f"{path}, record {number}", values)
+
+
+def _parse_json(text: str, location: object) -> Any:
+    try:
+        return parse_json(text, _DECODER.decode)
+    except json.JSONDecodeError as error:
+        raise DataError(f"{location}: expected JSON, got invalid text ({error}); correct it") from None
+    except ValueError as error:
+        raise DataError(f"{location}: {error}") from None
+
+
+def _build_row(number: int, location: str, values: Any) -> DataRow:
+    if not isinstance(values, dict):
+        raise DataError(f"{location}: expected a JSON object, got {type(values).__name__}; correct it")
+    validate_column_count(values, location)
+    return DataRow(number, location, _add_nested_columns(values))
 
 
 def _add_nested_columns(values: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -217,6 +216,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return values
 
 
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=_object)  # by default, the last of several equal keys is kept
 _LARGEST_JSON: Final = 256 << 20  # bytes; a json file is parsed as a whole
 _RANGES_PER_GROUP: Final = 16
 """Maximum number of ranges of a row group, whose preceding rows are decoded to reach the start of each range."""
@@ -239,7 +239,6 @@ class DataFile:
     """Data file in csv, tsv, jsonl, json, Parquet or Arrow format."""
 
     path: Path
-    columns: Sequence[str]
     encoding: str | None = None  # of a text file without a byte-order mark (default: UTF-8)
     has_option: bool = False  # whether the user can set the encoding, so that errors suggest `--encoding`
 
@@ -248,15 +247,19 @@ class DataFile:
         """Layout of a text file."""
         return detect_text_layout(self.path, get_file_extension(self.path), self.encoding, has_option=self.has_option)
 
+    @cached_property
+    def columns(self) -> Sequence[str]:
+        """Names of the columns, from the first row."""
+        if (first := next(self.read(), None)) is None:
+            raise DataError(f"{self.path}: expected rows, got none; add rows")
+        return list(first.values)
+
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[DataRow]:
         """Iterate over a range of rows. Reads all preceding lines of a text file."""
         read = _TEXT.get(get_file_extension(self.path))
         if read is None:
             return _read_table(self.path, start, stop)
-        rows = read(self.path, self.layout)
-        if read is not _read_separated:
-            rows = (row._replace(values=_add_nested_columns(row.values)) for row in rows)
-        return islice(rows, start, None if stop is None else max(start, stop))
+        return islice(read(self.path, self.layout), start, None if stop is None else max(start, stop))
 
     def get_label_names(self, column: str) -> Sequence[str] | None:
         """Look up the names of a `ClassLabel` column, which `datasets` stores in Parquet and Arrow files."""
@@ -292,13 +295,8 @@ def open_data_file(path: Path, encoding: str | None = None, *, has_option: bool 
             f"{path}: expected a file name ending in {', '.join(DATA_FILE_EXTENSIONS)}, optionally followed by .gz; "
             + ("extract the file in it" if ending in _ARCHIVES else remedy)
         )
-    columns: list[str] = []
-    file = DataFile(path, columns, encoding, has_option)
-    first = next(file.read(), None)
-    if first is None:
-        raise DataError(f"{path}: expected rows, got none; add rows")
-    # The columns are known only after the first row is read, and the dataclass is frozen.
-    columns += first.values
+    file = DataFile(path, encoding, has_option)
+    _ = file.columns  # raises if the first row is unreadable
     return file
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -25,6 +25,7 @@ from unbag.data.labels import (
     LabelError,
     find_flag_direction,
     is_missing_label,
+    normalize_spelling,
     parse_truth_value,
     resolve_gold_label,
 )
@@ -97,32 +98,26 @@ class PairSource:
     origin: str  # Hub id and config, or the name of the file
     revision: str  # commit of the repository, or sha256 of the file
     has_ids: bool  # whether the data contains ids; otherwise the ids are row numbers, which are unique
-    _spans: Callable[[], Spans] = field(repr=False, compare=False)
-    _read: Callable[[int, int | None], Iterator[readers.DataRow]] = field(repr=False, compare=False)
+    # Called on first use, because the sentences of a text are parsed before their number is known.
+    _open_table: Callable[[], readers.DataTable] = field(repr=False, compare=False)
     _parse: Callable[[readers.DataRow], Example | str] = field(repr=False, compare=False)
     max_characters: int | None = MAX_SENTENCE_CHARACTERS  # per sentence; longer pairs are excluded
     labels: tuple[str, ...] = LABELS  # label space, one of `data.labels.LABEL_SPACES`
     requires_english: bool = False  # whether pairs in other languages are excluded
     has_options: bool = False  # whether the user can set the columns, for the advice in errors
+    has_single_span: bool = False  # whether one process must read all rows
 
     @cached_property
     def spans(self) -> Spans:
         """Row ranges that cover the source, so that several processes can share the work.
 
-        A text file or a stream has a single open-ended range. The property is lazy, because the sentences of a text are
-        parsed before their number is known.
+        A text file or a stream has a single open-ended range.
         """
-        return self._spans()
-
-    def with_single_span(self) -> "PairSource":
-        """Copy the source with a single row range, for use by one process."""
-        return replace(self, _spans=_one_span)
+        return ((0, None),) if self.has_single_span else self._open_table().split_ranges(ROWS_PER_SPAN)
 
     def validate_first_row(self) -> None:
         """Read rows up to the first labelled row, to detect errors in columns and labels before expensive work."""
-        for row in self._read(0, None):
-            if isinstance(self._parse(row), Example):
-                return
+        next((row for row in self._open_table().read() if isinstance(self._parse(row), Example)), None)
 
     def iter_examples(
         self,
@@ -139,7 +134,7 @@ class PairSource:
         this method validates them and keeps all ids in memory.
         """
         ids: set[str] = set()
-        for row in self._read(start, stop):
+        for row in self._open_table().read(start, stop):
             parsed = self._parse(row)
             if isinstance(parsed, Example):
                 longest = max(len(parsed.premise), len(parsed.hypothesis))
@@ -170,7 +165,7 @@ class PairSource:
 
     @cached_property
     def _is_mostly_english(self) -> bool:
-        parsed = (self._parse(row) for row in islice(self._read(0, None), _LANGUAGE_SAMPLE))
+        parsed = (self._parse(row) for row in islice(self._open_table().read(), _LANGUAGE_SAMPLE))
         return sentences.is_english(text for each in parsed if isinstance(each, Example) for text in each[1:3])
 
     def count_rows(self) -> Counter[str]:
@@ -183,10 +178,6 @@ class PairSource:
         return counts
 
 
-def _one_span() -> Spans:
-    return ((0, None),)
-
-
 def open_corpus(corpus: Corpus, split: str | None = None, *, revision: str | None = None) -> PairSource:
     """Open a split of a published corpus, from the Hub or the local cache, at the pinned or another revision.
 
@@ -195,12 +186,9 @@ def open_corpus(corpus: Corpus, split: str | None = None, *, revision: str | Non
     """
     split = corpus.resolve_split(split)
     table, commit = readers.open_hub_table(corpus.hub_id, corpus.config, split, revision or corpus.revision)
-    where, space = f"{corpus.hub_id} at {commit}", TWO_WAY if corpus.is_two_way else LABELS
-    named = tuple(corpus.label_meanings.items())
-    # A two-way corpus may store other label names (PAWS: "0" and "1"), which `corpus.labels` translates.
-    stored = None if corpus.is_two_way and corpus.labels != TWO_WAY else table.get_label_names(corpus.label)
-    names = _label_names(stored, corpus.labels, where, (space,))
-    reader = _GoldLabels(corpus.label, names, named, space)
+    meanings = {str(number): label for number, label in enumerate(corpus.labels)} | dict(corpus.label_meanings)
+    labels = _GoldLabels(corpus.label, meanings, TWO_WAY if corpus.is_two_way else LABELS)
+    _add_stored_names(labels, table, f"{corpus.hub_id} at {commit}")
     columns = {"premise": corpus.premise, "hypothesis": corpus.hypothesis, "label": corpus.label}
     _require(columns, table.columns, corpus.hub_id)
     if revision is None and split in corpus.row_hashes:
@@ -214,7 +202,7 @@ def open_corpus(corpus: Corpus, split: str | None = None, *, revision: str | Non
 
     def parse(row: readers.DataRow) -> Example | str:
         # Without documents, since published results treat every pair of a corpus as independent.
-        return _parse(row, columns, reader, f"{corpus.name}-{split}-{row.number}")
+        return _parse(row, columns, labels, f"{corpus.name}-{split}-{row.number}")
 
     return PairSource(
         name=corpus.name,
@@ -225,10 +213,9 @@ def open_corpus(corpus: Corpus, split: str | None = None, *, revision: str | Non
         origin=f"{corpus.hub_id} ({corpus.config})",
         revision=commit,
         has_ids=False,
-        _spans=partial(table.split_ranges, ROWS_PER_SPAN),
-        _read=table.read,
+        _open_table=lambda: table,
         _parse=parse,
-        labels=space,
+        labels=labels.space,
     )
 
 
@@ -278,17 +265,13 @@ def open_data(
         table, commit = readers.open_hub_table(str(data), config, split, revision or "main")
         origin = f"{data} ({config})" if config else str(data)
     recognised = _recognise(columns or {}, table.columns, str(data), has_options=has_options)
-    id_names, meanings = _label_meanings(labels or (), str(data))
-    column = recognised["label"]
-    reader = _GoldLabels(column, None, tuple(meanings.items()), LABELS, has_options)
-    names = _label_names(_stored_names(reader, table, id_names, str(data)), id_names, str(data), LABEL_SPACES)
-    reader = replace(reader, names=names)
-    _validate_meanings_of_ids(reader, str(data))
-    reader = replace(reader, space=_label_space(reader, table))
+    gold = _GoldLabels(recognised["label"], _parse_label_option(labels or (), str(data)), _ANY, has_options)
+    _add_stored_names(gold, table, str(data))
+    gold = replace(gold, space=_find_label_space(gold, table))
     prefix = "-".join(filter(None, [origin.split(".")[0], split]))
 
     def parse(row: readers.DataRow) -> Example | str:
-        parsed = _parse(row, recognised, reader, f"{prefix}-{row.number}", join_passages=join_passages)
+        parsed = _parse(row, recognised, gold, f"{prefix}-{row.number}", join_passages=join_passages)
         if not isinstance(parsed, Example):
             return parsed
         group = row.values[recognised["source"]] if "source" in recognised else None
@@ -303,10 +286,9 @@ def open_data(
         origin=origin,
         revision=commit,
         has_ids="id" in recognised,
-        _spans=partial(table.split_ranges, ROWS_PER_SPAN),
-        _read=table.read,
+        _open_table=lambda: table,
         _parse=parse,
-        labels=reader.space,
+        labels=gold.space,
         has_options=has_options,
     )
 
@@ -353,7 +335,7 @@ def _recognise(
         if ours in named:
             continue
         free = [name for name in present if name not in columns.values()]
-        candidates = [name for each in usual for name in free if _column_key(name) == _column_key(each)]
+        candidates = [name for each in usual for name in free if normalize_spelling(name) == normalize_spelling(each)]
         if ours == "label" and not candidates:
             candidates = [name for name in free if find_flag_direction(name) is not None]
         # Any id identifies the rows, but a wrong sentence or label would change the scores.
@@ -378,42 +360,46 @@ def _recognise(
     return columns
 
 
-def _column_key(name: str) -> str:
-    """Convert a column name to a form without case and separators: `Sentence A` and `sentence_a` are equal."""
-    return "_".join(name.lower().replace("-", " ").replace("_", " ").split())
-
-
 class UnknownLabelError(DataError):
     """Raised for a gold label of unknown meaning: an unknown spelling, or a number or Boolean without a label name."""
 
 
-def _label_meanings(labels: Sequence[str], where: str) -> tuple[Sequence[str] | None, dict[str, str]]:
-    """Parse `labels` as names of the ids 0, 1, …, or as meanings of labels in the data (`E=entailment`)."""
-    pairs = [each.partition("=") for each in labels]
-    if not any(equals for _, equals, _ in pairs):
-        return labels or None, {}
+def _parse_label_option(labels: Sequence[str], where: str) -> dict[str, str]:
+    """Parse names of the ids 0, 1, …, or meanings such as `E=entailment`. Returns the label of each text in the data.
+
+    >>> _parse_label_option(["entailment", "not_entailment"], "a.csv")
+    {'0': 'entailment', '1': 'not_entailment', 'false': 'entailment', 'true': 'not_entailment'}
+    """
+    given, has_names = ",".join(labels), not any("=" in each for each in labels)
+    pairs = [(str(i), "=", name) for i, name in enumerate(labels)] if has_names else [e.partition("=") for e in labels]
     if not all(equals for _, equals, _ in pairs):
         raise DataError(
             f"{where}: expected either names of the labels 0, 1, 2 or pairs such as E=entailment, got a mixture "
-            f"({','.join(labels)})"
+            f"({given})"
         )
     meanings: dict[str, str] = {}
     for theirs, _, ours in pairs:
-        if theirs.strip() in meanings:
-            raise DataError(f"{where}: expected each label once, got {theirs.strip()!r} twice ({','.join(labels)})")
+        if (key := _label_text(theirs)) in meanings:
+            raise DataError(f"{where}: expected each label once, got {key!r} twice ({given})")
         try:
-            meanings[theirs.strip()] = resolve_gold_label(ours)
+            meanings[key] = resolve_gold_label(ours)
         except LabelError as error:
-            raise DataError(f"{where}: {error} ({','.join(labels)})") from None
-    if not any(set(meanings.values()) <= set(space) for space in LABEL_SPACES):
+            raise DataError(f"{where}: {error} ({given})") from None
+    found = list(meanings.values())
+    if not any(set(found) <= set(space) for space in LABEL_SPACES) or (has_names and len(set(found)) < len(found)):
         one_of = " or ".join(", ".join(space) for space in LABEL_SPACES)
-        raise DataError(f"{where}: expected only labels of {one_of}, got a mixture ({','.join(labels)})")
-    return None, meanings
+        raise DataError(
+            f"{where}: expected each of the labels {one_of} at most once, got {', '.join(found)}"
+            if has_names
+            else f"{where}: expected only labels of {one_of}, got a mixture ({given})"
+        )
+    if has_names and len(found) == len(TWO_WAY):
+        meanings |= zip(("false", "true"), found, strict=True)
+    return meanings
 
 
-def _label_advice(gold: Any, *, has_options: bool) -> str:
+def _label_advice(label: str, *, has_options: bool) -> str:
     """Build the advice for a label with unknown spelling: which option to use, if the command has it."""
-    label = _label_text(gold)
     initials = {name[0]: name for name in LABELS}
     # No message names an order of ids: a user who copies a wrong one gets plausible scores.
     by_id = (
@@ -444,131 +430,112 @@ def _label_advice(gold: Any, *, has_options: bool) -> str:
     return f"{by_option}, or {in_data}" if has_options else in_data
 
 
-@dataclass(frozen=True, eq=False)  # hashed by identity: every label of every row is a key of the cache below
+@dataclass(frozen=True)
 class _GoldLabels:
     """Interpretation of the gold labels of one source."""
 
     column: str
-    names: tuple[str, ...] | None  # by id 0, 1, …; None if the ids have no names
-    meanings: tuple[tuple[str, str], ...]  # (label as written in the data, label of unbag)
+    meanings: dict[str, str]  # label of each text in the data (`_label_text`), for ids and other special labels
     space: tuple[str, ...]
     has_options: bool | None = None  # whether the user can set labels, for the advice in errors; None for a corpus
 
+    def find_meaning(self, text: str) -> str | None:
+        """Look up the meaning of a label. The label as written precedes the same label in lowercase."""
+        truth = parse_truth_value(text)
+        truth_text = "" if truth is None else str(truth).lower()
+        return self.meanings.get(text) or self.meanings.get(text.lower()) or self.meanings.get(truth_text)
+
     def is_missing(self, gold: Any) -> bool:
         """Check whether a gold label is missing. A label with a meaning is not, even if it is -1."""
-        return gold is None or (is_missing_label(gold) and find_meaning(gold, self.meanings) is None)
+        return gold is None or (is_missing_label(gold) and self.find_meaning(_label_text(gold)) is None)
 
     def read(self, gold: Any, place: str) -> str:
         """Parse a gold label. An unknown meaning raises `UnknownLabelError`, a label outside the space `DataError`."""
+        text = _label_text(gold)
         try:
-            return _read_label(_label_text(gold) if isinstance(gold, list) else gold, self)
-        except TypeError:
-            raise DataError(f"{place}: expected a label as text or a number, got {gold!r:.100}; correct it") from None
+            label = self.find_meaning(text) or self._resolve(text)
         except LabelError as error:
-            advice = None if self.has_options is None else _label_advice(gold, has_options=self.has_options)
+            advice = None if self.has_options is None else _label_advice(text, has_options=self.has_options)
             raise UnknownLabelError("; ".join(filter(None, [f"{place}: {error}", advice]))) from None
         except ValueError as error:
             raise DataError(f"{place}: {error}") from None
-
-    def of_truth_value(self, truth: bool) -> str:
-        """Resolve a truth value, or the text true, yes, false or no, to a label."""
-        # Names of two ids take precedence: false is 0, true is 1. Without them, the column name must state the meaning
-        # of `true`. The name `label` does not: it may be the flag of a detector, where true means that the hypothesis
-        # is *not* supported.
-        if self.names is not None:
-            if len(self.names) != len(TWO_WAY):
-                raise ValueError(
-                    f"expected one of {', '.join(self.names)}, got the truth value {str(truth).lower()}; pass two "
-                    f"labels for false and true, such as --labels {','.join(TWO_WAY[::-1])} if true means supported"
-                )
-            return self.names[truth]
-        is_positive = find_flag_direction(self.column)
-        if is_positive is None:
-            raise LabelError(
-                f"expected a label name, got the truth value {str(truth).lower()}, whose meaning in the column "
-                f"{self.column!r} is unknown"
+        if label not in self.space:
+            meaning = NOT_ENTAILMENT if NOT_ENTAILMENT in self.space else "…"
+            by_option = f", or pass its meaning with --labels {text:.{_LONGEST_LABEL}}={meaning}"
+            raise DataError(
+                f"{place}: expected one of {', '.join(self.space)}, as in the other rows, got {label}; use the same "
+                f"labels in all rows{by_option if self.has_options else ''}"
             )
-        return ENTAILMENT if truth == is_positive else NOT_ENTAILMENT
+        return label
 
-
-def _stored_names(
-    reader: _GoldLabels, table: readers.DataTable, id_names: Sequence[str] | None, where: str
-) -> Sequence[str] | None:
-    """Resolve the label names that a Hub dataset stores; None if they are numerals or the user overrides them."""
-    meanings = dict(reader.meanings)
-    stored = [meanings.get(name, name) for name in table.get_label_names(reader.column) or ()]
-    if not stored or all(map(str.isdecimal, stored)):
-        return None
-    # Names from the user override truth values and, below, unknown names.
-    if id_names and any(parse_truth_value(name) is not None for name in stored):
-        return None
-    in_any = replace(reader, meanings=(), space=_ANY)
-    try:
-        return [in_any.read(name, f"{where}, the label names of {reader.column!r}") for name in stored]
-    except UnknownLabelError:
-        if id_names:
-            return None
-        raise
-
-
-def _validate_meanings_of_ids(reader: _GoldLabels, where: str) -> None:
-    """Validate that meanings of ids agree with the names that the data stores for them."""
-    names = reader.names or ()
-    for theirs, ours in reader.meanings:
-        if theirs.isdecimal() and int(theirs) < len(names):
-            name = names[int(theirs)]
-            # Three labels can become two: `not_entailment` agrees with neutral and contradiction, `not_contradiction`
-            # with entailment and neutral.
-            merged = [NOT_ENTAILMENT] * (name in LABELS[1:]) + [NOT_CONTRADICTION] * (name in LABELS[:2])
-            if ours not in (name, *merged):
-                raise DataError(
-                    f"{where}: expected {name} for the label id {theirs}, as the data names it, got {ours} "
-                    f"({theirs}={ours}); omit --labels"
+    def _resolve(self, text: str) -> str:
+        """Resolve a label without a meaning of its own: the value of a flag, or the spelling of a label."""
+        if text in (_EMPTY_LIST, _FILLED_LIST):
+            raise LabelError("expected a label as text or a number, got a list")
+        if (truth := parse_truth_value(text)) is not None:
+            # The name of the column must state the meaning of `true`. The name `label` does not: it may be the flag of
+            # a detector, where true means that the hypothesis is *not* supported.
+            is_positive = find_flag_direction(self.column)
+            if is_positive is None:
+                raise LabelError(
+                    f"expected a label name, got the truth value {str(truth).lower()}, whose meaning in the column "
+                    f"{self.column!r} is unknown"
                 )
+            return ENTAILMENT if truth == is_positive else NOT_ENTAILMENT
+        if _NUMBER.fullmatch(text):
+            if not text.lstrip("-").isdecimal():
+                raise ValueError(f"expected a whole number as a label, got {text}; correct it")
+            if ids := [f"{theirs} ({ours})" for theirs, ours in self.meanings.items() if theirs.isdecimal()]:
+                raise ValueError(f"expected one of the label ids {', '.join(ids)}, got {text}")
+            raise LabelError(f"expected a label name, got the number {text}, whose meaning is unknown")
+        return resolve_gold_label(text)
 
 
-def _label_space(reader: _GoldLabels, table: readers.DataTable) -> tuple[str, ...]:
+_NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?|-?inf")
+
+
+def _add_stored_names(labels: _GoldLabels, table: readers.DataTable, where: str) -> None:
+    """Add the label names that a Hub dataset or file stores to the meanings of the ids, which must agree with them."""
+    stored = table.get_label_names(labels.column) or ()
+    if all(map(str.isdecimal, stored)):
+        return
+    for number, theirs in enumerate(stored):
+        given = labels.meanings.get(str(number))
+        try:
+            name = replace(labels, space=_ANY).read(theirs, f"{where}, the label names of {labels.column!r}")
+        except UnknownLabelError:
+            if given and labels.has_options:  # names from the user replace unknown names
+                continue
+            raise
+        # Three labels can become two: `not_entailment` agrees with neutral and contradiction, `not_contradiction` with
+        # entailment and neutral.
+        merged = [NOT_ENTAILMENT] * (name in LABELS[1:]) + [NOT_CONTRADICTION] * (name in LABELS[:2])
+        if labels.meanings.setdefault(str(number), name) not in (name, *merged):
+            raise DataError(
+                f"{where}: expected {name} for the label id {number}, as the data names it, got {given} "
+                f"({number}={given}); omit --labels"
+            )
+
+
+def _find_label_space(labels: _GoldLabels, table: readers.DataTable) -> tuple[str, ...]:
     """Find the label space of user-provided data: the declared one, or that of the first label of only one space."""
-    # A set declares its labels before its rows are read, so the label space is needed in advance.
-    in_any = replace(reader, space=_ANY)
 
-    def labels() -> Iterator[str]:
-        yield from dict(reader.meanings).values()
-        yield from reader.names or ()
+    # A set declares its labels before its rows are read, so the label space is needed in advance.
+    def iter_labels() -> Iterator[str]:
+        yield from labels.meanings.values()
         for row in table.read():
-            gold = row.values.get(reader.column)
-            if not reader.is_missing(gold):
-                yield in_any.read(gold, row.location)
+            gold = row.values.get(labels.column)
+            if not labels.is_missing(gold):
+                yield labels.read(gold, row.location)
 
     with suppress(DataError):  # reading the examples reports the row
         seen = set()
-        for label in labels():
+        for label in iter_labels():
             seen.add(label)
             spaces = [space for space in LABEL_SPACES if seen <= set(space)]
             if len(spaces) == 1:
                 return spaces[0]
     return LABELS
-
-
-def _label_names(
-    stored: Sequence[str] | None, expected: Sequence[str] | None, where: str, spaces: Sequence[tuple[str, ...]]
-) -> tuple[str, ...] | None:
-    """Combine stored and expected label names, which must agree and form a label space; None if there are neither."""
-    try:
-        named = tuple(map(resolve_gold_label, stored)) if stored else None
-        declared = tuple(map(resolve_gold_label, expected)) if expected else None
-    except LabelError as error:
-        raise DataError(f"{where}: {error}") from None
-    for names in (named, declared):
-        if names and (len(set(names)) < len(names) or not any(set(names) <= set(space) for space in spaces)):
-            one_of = " or of ".join(", ".join(space) for space in spaces)
-            raise DataError(f"{where}: expected each of the labels {one_of} at most once, got {', '.join(names)}")
-    if named and declared and named != declared:
-        raise DataError(
-            f"{where}: expected {', '.join(named)} for the label ids 0, 1, …, as the data names them, got "
-            f"{', '.join(declared)}; omit labels (--labels)"
-        )
-    return named or declared
 
 
 def _parse(
@@ -711,50 +678,3 @@ def _label_text(gold: Any) -> str:
     if text.startswith("[") and text.endswith("]"):
         return _FILLED_LIST if text[1:-1].strip() else _EMPTY_LIST
     return text.removesuffix(".0")
-
-
-def find_meaning(gold: Any, meanings: Sequence[tuple[str, str]]) -> str | None:
-    """Find the meaning that the user gave a label. The label as written precedes the same label in other case."""
-    by_text = dict(meanings)
-    by_key = {theirs.lower(): ours for theirs, ours in meanings}
-    text = _label_text(gold)
-    return by_text.get(str(gold)) or by_text.get(text) or by_key.get(text.lower())
-
-
-# Typed, because True == 1. A corpus has few distinct labels, but several labels per row because of its annotators.
-@lru_cache(typed=True)
-def _read_label(gold: Any, labels: _GoldLabels) -> str:
-    if meaning := find_meaning(gold, labels.meanings):
-        return _in_space(meaning, gold, labels)
-    if isinstance(gold, str) and (text := _label_text(gold)) in (_EMPTY_LIST, _FILLED_LIST):
-        raise LabelError(f"expected a label as text or a number, got {'an empty' if text == _EMPTY_LIST else 'a'} list")
-    truth = gold if isinstance(gold, bool) else parse_truth_value(str(gold))
-    if truth is not None:
-        return _in_space(labels.of_truth_value(truth), gold, labels)
-    number = None
-    with suppress(ValueError, OverflowError):  # csv stores numbers as text; infinity has no integer
-        # pandas writes integers as floats in a column with missing values.
-        number = int(gold.strip().removesuffix(".0") if isinstance(gold, str) else gold)
-    if isinstance(gold, float) and gold != number:
-        raise ValueError(f"expected a whole number as a label, got {gold}; correct it")
-    if number is None:
-        return _in_space(resolve_gold_label(str(gold)), gold, labels)
-    names = labels.names
-    if names is None:
-        raise LabelError(f"expected a label name, got the number {number}, whose meaning is unknown")
-    if not 0 <= number < len(names):
-        raise ValueError(f"expected a label id from 0 to {len(names) - 1} ({', '.join(names)}), got {number}")
-    return _in_space(names[number], gold, labels)
-
-
-def _in_space(label: str, gold: Any, labels: _GoldLabels) -> str:
-    """Validate that a label is in the label space, and return it. `gold` is the label as written in the data."""
-    if label not in labels.space:
-        theirs = str(gold).strip()
-        meaning = NOT_ENTAILMENT if NOT_ENTAILMENT in labels.space else "…"
-        by_option = f", or pass its meaning with --labels {theirs:.{_LONGEST_LABEL}}={meaning}"
-        raise ValueError(
-            f"expected one of {', '.join(labels.space)}, as in the other rows, got {label}; use the same "
-            f"labels in all rows{by_option if labels.has_options else ''}"
-        )
-    return label

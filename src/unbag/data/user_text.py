@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from unbag.data import readers
 from unbag.data.labels import ENTAILMENT
-from unbag.data.sources import ROWS_PER_SPAN, Example, PairSource
+from unbag.data.sources import Example, PairSource
 from unbag.data.text import paragraphs, sentences
 from unbag.data.text.parses import Parser, precompute_parses
 from unbag.data.text.sentences import (
@@ -155,8 +155,7 @@ def open_text(
         origin=origin,
         revision=commit,
         has_ids=False,
-        _spans=lambda: readers.DataFile(stored(), _SCHEMA.names).split_ranges(ROWS_PER_SPAN),
-        _read=lambda start, stop: readers.DataFile(stored(), _SCHEMA.names).read(start, stop),
+        _open_table=lambda: readers.DataFile(stored()),
         _parse=_as_example,
     )
 

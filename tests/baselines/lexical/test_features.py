@@ -13,23 +13,15 @@ from unbag.baselines.lexical import fitting
 from unbag.baselines.lexical import words as lexical_words
 from unbag.baselines.lexical.features import FeatureVocabulary, LexicalFeature, _ranked, iter_features
 from unbag.baselines.lexical.fitting import LexicalTrainingOptions, fit_or_load_lexical_model, load_lexical_model
+from unbag.baselines.lexical.model import LexicalModel
 from unbag.baselines.lexical.predictors import BASELINES
-from unbag.baselines.lexical.scorer import compute_lexical_score
-from unbag.baselines.lexical.words import (
-    ALL,
-    BY_CONTEXT,
-    BY_TYPE,
-    TypeWordSelector,
-    WordSelector,
-    build_model_word_selector,
-    build_word_selector,
-    select_content_words,
-)
+from unbag.baselines.lexical.scorer import score_examples
+from unbag.baselines.lexical.words import BY_CONTEXT, BY_TYPE, WordSelector, select_content_words
 from unbag.challenge_sets.perturbations.permutation import Permuter
 from unbag.challenge_sets.perturbations.permuted import iter_permuted_set_tables
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS
-from unbag.data.sources import open_data
+from unbag.data.sources import Example, open_data
 from unbag.data.text.tagging import Tagger
 from unbag.scoring.permutation_acceptance import permutation_acceptance
 
@@ -59,13 +51,13 @@ def test_permuted_sentence_has_same_words(pieces, random):
     sentence = " ".join(pieces)
     tokens = list(tokenize(sentence).texts)
     random.shuffle(tokens)
-    reader = WordSelector("en")
+    reader = WordSelector("all", "en")
     assert set(reader.select_words([" ".join(tokens)]).values()) == set(reader.select_words([sentence]).values())
 
 
 def test_word_has_its_most_frequent_tag(monkeypatch):
     monkeypatch.setattr(lexical_words, "Tagger", _SuffixTagger)
-    reader = TypeWordSelector("any", "en")
+    reader = WordSelector("any", "en", BY_TYPE)
     # "like" is a preposition twice and a verb once. "Left" is an adjective once and a verb once; both are content
     # words.
     reader.count_tags(["a_DT dog_NN like_IN this_DT", "cats_NNS like_VBP like_IN", "the_DT Left_JJ left_VBD not_RB"])
@@ -77,22 +69,23 @@ def test_word_has_its_most_frequent_tag(monkeypatch):
 
 def test_type_model_needs_no_tagger(monkeypatch):
     monkeypatch.setattr(lexical_words, "Tagger", None)
-    record = {"tags": BY_TYPE, "pipeline": "any", "language": "en"}
-    assert build_model_word_selector(record).select_words(["The dog."]) == {"The dog.": ("dog", "the")}
-    assert type(build_model_word_selector({"tags": None, "pipeline": ALL, "language": "en"})) is WordSelector
+    vocabulary, _ = FeatureVocabulary.fit([(("dog",), ("dog",))])
+    for record in ({"tags": BY_TYPE, "pipeline": "any"}, {"tags": None, "pipeline": "all"}):
+        model = LexicalModel(vocabulary, None, {**record, "language": "en", "hypothesis_only": False})
+        assert model.select_words(["The dog."], ["A dog."]) == [(("dog", "the"), ("a", "dog"))]
 
 
 def test_pipeline_without_penn_tags_raises(monkeypatch):
     monkeypatch.setattr(lexical_words, "Tagger", type("Other", (_SuffixTagger,), {"fine": frozenset({"NN", "VERB"})}))
     with pytest.raises(ValueError, match=r"Penn Treebank tags for English, got 'mine' without EX, JJ.*'all'"):
-        build_word_selector("mine", "en")
+        WordSelector("mine", "en")
 
 
 def test_word_selector_with_invalid_options_raises():
     with pytest.raises(
         ValueError, match=r"tags='type': expected English pairs, got the language 'zh'; use tags in context"
     ):
-        TypeWordSelector("any", "zh")
+        WordSelector("any", "zh", BY_TYPE)
 
 
 def test_words_of_figure_2_are_selected(shared, tmp_path, monkeypatch):
@@ -106,7 +99,7 @@ def test_words_of_figure_2_are_selected(shared, tmp_path, monkeypatch):
         "A group of people prepare hot air balloons for takeoff.",
         "There are hot air balloons on the ground and air.",
     ]
-    read = build_word_selector(pipeline, "en").select_words(sentences)
+    read = WordSelector(pipeline, "en").select_words(sentences)
     first, second, third, fourth = (read[sentence] for sentence in sentences)
     assert "sitting" in first
     assert {"not", "standing"} <= set(second)
@@ -230,7 +223,7 @@ def test_scores_agree_with_figure_2(shared, tmp_path, monkeypatch):
     )
 
     pair = ("Two people are sitting in a station.", "A couple of people are inside and not standing.")
-    score = compute_lexical_score(model, *pair, "entailment")
+    [score] = score_examples([model], [Example("", *pair, "entailment")])
     assert LABELS[score.probabilities.argmax()] == "contradiction"
     assert {each.label for each in score.misleading} == {"contradiction"}
     features = [each.feature for each in score.misleading]
@@ -241,6 +234,6 @@ def test_scores_agree_with_figure_2(shared, tmp_path, monkeypatch):
         "A group of people prepare hot air balloons for takeoff.",
         "There are hot air balloons on the ground and air.",
     )
-    score = compute_lexical_score(model, *pair, "neutral")
+    [score] = score_examples([model], [Example("", *pair, "neutral")])
     assert LABELS[score.probabilities.argmax()] == "entailment"
     assert (score.misleading[0].feature, score.misleading[0].label) == ((None, "there"), "entailment")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from unbag.baselines.lexical import fitting
+from unbag.baselines.lexical.features import rank_misleading_features
 from unbag.baselines.lexical.fitting import (
     FLOOR,
     CrossFittedModel,
@@ -17,7 +18,7 @@ from unbag.baselines.lexical.hub import is_lexical_model, locate_lexical_model
 from unbag.baselines.lexical.model import LexicalModel, fit_lexical_model
 from unbag.baselines.lexical.predictors import BASELINES
 from unbag.baselines.lexical.regression import compute_lms
-from unbag.baselines.lexical.scorer import ExampleScorer, compute_lexical_score, fit_or_load_scorer_models
+from unbag.baselines.lexical.scorer import fit_or_load_scorer_models, score_examples
 from unbag.data.labels import LABELS, LabelError
 from unbag.data.sources import Example, open_data
 
@@ -90,10 +91,11 @@ def test_example_is_scored_by_model_without_it(pairs, tmp_path):
         alone = LexicalModel.load(fit_or_load_lexical_model(recipe(rest)))
         assert load_lexical_model(folder).regression.weights.tobytes() == alone.regression.weights.tobytes()
         assert load_lexical_model(folder).vocabulary.words == alone.vocabulary.words
-    scores = ExampleScorer([load_lexical_model(folder) for folder in folders], seed=13).score(examples)
+    scores = score_examples([load_lexical_model(folder) for folder in folders], examples, seed=13)
     for example, score in zip(examples, scores, strict=True):
         model = load_lexical_model(folders[compute_fold_index(example, 3, 13)])
-        assert compute_lexical_score(model, *example[1:4]).probabilities.tobytes() == score.probabilities.tobytes()
+        [alone] = score_examples([model], [example])
+        assert alone.probabilities.tobytes() == score.probabilities.tobytes()
 
 
 def test_smaller_training_sample_is_subset_of_larger(pairs):
@@ -280,7 +282,14 @@ def test_penalty_minimizes_held_out_loss(model):
 def test_misleading_features_are_ranked(model):
     # The words of the pair indicate contradiction, but the gold label is entailment.
     pair = [(("girl", "nap"), ("girl", "run"))]
-    [found] = model.rank_misleading(pair, model.probabilities(pair), ["entailment"], 5)
+    [found] = rank_misleading_features(
+        model.vocabulary,
+        model.regression.weights,
+        model.vocabulary.matrix(pair),
+        model.probabilities(pair),
+        np.array([0]),
+        5,
+    )
     assert {contribution.label for contribution in found} == {"contradiction"}
     assert found[0].logit == max(contribution.logit for contribution in found) > 0
     assert any("nap" in contribution.feature for contribution in found[:2])

@@ -132,40 +132,40 @@ def find_embeddings(name: str) -> EmbeddingTableLocation:
     commit (`org/name@commit`), or a folder with the same files; an installed spaCy pipeline with vectors; or a text
     file of word vectors (`.txt`, `.vec`; also `.gz`, or `.zip` with one file).
     """
-    validate_embedding_table_name(name)
-    path = Path(name).expanduser()
-    if path.is_file():
-        return EmbeddingTableLocation("words", path, _sha256(path))
-    if path.is_dir():
-        kind, folder = _kind(path)
-        return EmbeddingTableLocation(kind, folder, _sha256(*_table_files(kind, folder)))
-    if name.isidentifier() and find_spec(name) is not None:
-        from spacy.util import get_package_path
-
-        kind, folder = _kind(get_package_path(name))
-        return EmbeddingTableLocation(kind, folder, _sha256(*_table_files(kind, folder)))
+    if (local := _find_local(name)) is not None:
+        kind, path = local
+        return EmbeddingTableLocation(kind, path, _sha256(*_table_files(kind, path)))
     repository, _, revision = name.partition("@")
-    kind, folder = _kind(_fetch(repository, revision or None))
-    return EmbeddingTableLocation(kind, folder, f"{repository}@{folder.name}")
+    kind, path = _kind(_fetch(repository, revision or None))
+    return EmbeddingTableLocation(kind, path, f"{repository}@{path.name}")
 
 
 def validate_embedding_table_name(name: str) -> None:
-    """Validate the name of an embedding table without reading its files or accessing the Hub."""
+    """Validate the name of an embedding table without reading its vectors or accessing the Hub."""
+    _find_local(name)
+
+
+def _find_local(name: str) -> tuple[Kind, Path] | None:
+    """Locate an embedding table on this machine. Returns None for a Hub id, and raises an error for other names."""
     path = Path(name).expanduser()
     if path.is_dir():
-        _kind(path)
-    elif path.exists():
+        return _kind(path)
+    if path.exists():
         if not is_word_vector_file(validate_file(path)):
             raise ValueError(
                 f"{name}: expected a text file of word vectors (.txt, .vec; also .gz, .zip), got another file name"
             )
-    elif not (name.isidentifier() and find_spec(name) is not None) and (
-        name.startswith((".", "/", "~")) or name.partition("@")[0].count("/") != 1
-    ):
+        return "words", path
+    if name.isidentifier() and find_spec(name) is not None:
+        from spacy.util import get_package_path
+
+        return _kind(get_package_path(name))
+    if name.startswith((".", "/", "~")) or name.partition("@")[0].count("/") != 1:
         raise ValueError(
             f"embeddings: expected a Hub id (org/name), a folder, an installed spaCy pipeline or a file of word "
             f"vectors, got {name!r}"
         )
+    return None
 
 
 def pin_embedding_table_name(name: str) -> str:
@@ -228,7 +228,9 @@ def _kind(folder: Path) -> tuple[Kind, Path]:
 
 
 def _table_files(kind: Kind, folder: Path) -> list[Path]:
-    """List the files in a folder that determine the embeddings."""
+    """List the files that determine the embeddings. A table of words is a single file."""
+    if kind == "words":
+        return [folder]
     if kind == "spacy":
         return sorted(path for path in (folder / "vocab").glob("*") if path.name in ("key2row", "vectors"))
     return [folder / "model.safetensors", folder / "tokenizer.json"]

@@ -6,13 +6,14 @@ generated from a training premise, is scored by the model that was fitted withou
 """
 
 import hashlib
+import heapq
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,14 +22,7 @@ from numpy.typing import NDArray
 
 from unbag.baselines.lexical.features import Words
 from unbag.baselines.lexical.model import LexicalModel, fit_lexical_model
-from unbag.baselines.lexical.words import (
-    ALL,
-    BY_CONTEXT,
-    BY_TYPE,
-    TypeWordSelector,
-    WordSelector,
-    build_word_selector,
-)
+from unbag.baselines.lexical.words import ALL, BY_CONTEXT, BY_TYPE, WordSelector
 from unbag.data.corpora import CORPORA, LANGUAGES, validate_language_code
 from unbag.data.labels import LABELS
 from unbag.data.sources import Example, PairSource, open_corpus, open_data, validate_corpus_names
@@ -60,30 +54,18 @@ if words are selected by type, and one if several processes tag the sentences in
 
 @dataclass(frozen=True)
 class LexicalTrainingOptions:
-    """Training options of a lexical model.
+    """Training options of a lexical model."""
 
-    Attributes:
-        train_data: Names of base corpora (their training splits are used) and files of pairs; None for the default of
-            the language.
-        language: Code of the language (default: the language of the training corpora, English for files).
-        pipeline: spaCy pipeline that selects the words (`unbag.baselines.lexical.words.build_word_selector`); None for
-            the default of the language.
-        tags: Tags that select content words: the most frequent tag of the word in the training pairs (`BY_TYPE`), or
-            its tag in the sentence (`BY_CONTEXT`), as in the paper.
-        hypothesis_only: Whether to ignore the words of the premise.
-        max_train_pairs: Number of training pairs to sample; None for all pairs.
-        l2: L2 penalty; None to select the penalty on held-out pairs.
-        seed: Random seed for sampling, held-out pairs and folds.
-    """
-
+    # Names of base corpora (their training splits are used) and files of pairs; None for the default of the language.
     train_data: tuple[str, ...] | None = None
+    # Code of the language; None for that of the training corpora, English for files.
     language: str = None  # type: ignore[assignment]  # `__post_init__` replaces None
-    pipeline: str | None = None
-    tags: str = BY_TYPE
+    pipeline: str | None = None  # spaCy pipeline that selects the words (`WordSelector`); None for the default
+    tags: str = BY_TYPE  # tags that select content words; `BY_CONTEXT` as in the paper
     hypothesis_only: bool = False
-    max_train_pairs: int | None = None
-    l2: float | None = None
-    seed: int = DEFAULT_SEED
+    max_train_pairs: int | None = None  # number of training pairs to sample; None for all pairs
+    l2: float | None = None  # L2 penalty; None to select the penalty on held-out pairs
+    seed: int = DEFAULT_SEED  # for sampling, held-out pairs and folds
 
     def __post_init__(self) -> None:
         """Validate the options."""
@@ -162,7 +144,7 @@ def fit_or_load_lexical_model(
     if is_segmenter_required(options.language):
         optional_deps.validate_dependency(SEGMENTER)
     sources = open_training_sources(options)
-    reader = build_word_selector(options.pipeline, options.language, options.tags)
+    reader = WordSelector(options.pipeline, options.language, options.tags)
     folder = (cache or get_cache_folder("lexical")) / _key(options, sources, reader.identity, fold)
     if _is_stored(folder):
         return folder
@@ -174,8 +156,11 @@ def fit_or_load_lexical_model(
         # All folds use the penalty of the model of all pairs, so that they differ only in their training pairs.
         if fold is not None and l2 is None:
             l2 = load_lexical_model(fit_or_load_lexical_model(options, cache=cache)).record["l2"]
-        pairs, labels = _read_training_pairs(options, sources, reader, fold, progress)
-        model = fit_lexical_model(pairs, labels, l2=l2, seed=options.seed)
+        examples = [
+            example for example in _read_examples(options, sources) if fold is None or not fold.contains(example)
+        ]
+        pairs = _select_words(examples, reader, options, progress)
+        model = fit_lexical_model(pairs, [example.label for example in examples], l2=l2, seed=options.seed)
         model.record.update(
             training=build_sources_record(sources),
             words=reader.identity,
@@ -205,58 +190,60 @@ def load_lexical_model(folder: Path) -> LexicalModel:
     return LexicalModel.load(folder)
 
 
-def _read_training_pairs(
-    recipe: LexicalTrainingOptions,
-    sources: Sequence[PairSource],
-    reader: WordSelector,
-    fold: TrainingFold | None,
-    progress: Progress | None,
-) -> tuple[list[tuple[Words, Words]], list[str]]:
-    """Collect the words and labels of the training pairs."""
+def _read_examples(options: LexicalTrainingOptions, sources: Sequence[PairSource]) -> Iterable[Example]:
+    """Read all training pairs, or a random sample that depends on the seed and their ids."""
+    examples = (example for source in sources for example in source.iter_examples())
+    n = options.max_train_pairs
+    if n is None:
+        return examples
+    # The sample consists of the pairs with the smallest random keys, so it does not depend on the order of the pairs.
+    keyed = (
+        (int(rng.compute_key(options.seed, "training", example.source_id)), position, example)
+        for position, example in enumerate(examples)
+    )
+    sample = heapq.nsmallest(n, keyed)  # positions are unique, so examples are not compared
+    if len(sample) < n:
+        raise ValueError(f"max_train_pairs: expected at most {len(sample):,} pairs, got {n:,}")
+    return (example for _, _, example in sorted(sample, key=itemgetter(1)))
+
+
+def _select_words(
+    examples: Sequence[Example], reader: WordSelector, options: LexicalTrainingOptions, progress: Progress | None
+) -> list[tuple[Words, Words]]:
+    """Select the words of the training pairs."""
     pairs: list[tuple[Words, Words]] = []
-    labels: list[str] = []
     shared: dict[Words, Words] = {}
-    passes = 1 + isinstance(reader, TypeWordSelector) + (parallel.get_num_proc() > 1)
-    done, total = 0, 0
-    if progress is not None:
-        n_sampled = recipe.max_train_pairs if fold is None else None
-        total = passes * (n_sampled or sum(len(chunk) for chunk in _chunks(recipe, sources, fold)))
-        progress(0, total)
+    needs_several_processes = parallel.get_num_proc() > 1
+    total = (1 + reader.is_by_type + needs_several_processes) * len(examples)
+    done = 0
+
+    def report(n: int) -> None:
+        nonlocal done
+        done += n
+        if progress is not None:
+            progress(done, total)
 
     def chunks() -> Iterator[list[Example]]:
-        nonlocal done
-        for chunk in _chunks(recipe, sources, fold):
-            yield chunk
-            done += len(chunk)
-            if progress is not None:
-                progress(done, total)
+        for start in range(0, len(examples), _CHUNK):
+            yield [*examples[start : start + _CHUNK]]
+            report(min(_CHUNK, len(examples) - start))
 
-    if parallel.get_num_proc() > 1:
+    report(0)
+    if needs_several_processes:
         reader.precompute_tags(text for chunk in chunks() for text in _texts(chunk))
-    if isinstance(reader, TypeWordSelector):
+    if reader.is_by_type:
         for chunk in chunks():
             reader.count_tags(_texts(chunk))
     for chunk in chunks():
-        texts = _texts(chunk)
         # Millions of pairs repeat few words. Interned texts and shared tuples need a fraction of the memory.
         words = {
             text: shared.setdefault(content, tuple(map(sys.intern, content)))
-            for text, content in reader.select_words(texts).items()
+            for text, content in reader.select_words(_texts(chunk)).items()
         }
         for example in chunk:
-            premise = () if recipe.hypothesis_only else words[example.premise]
+            premise = () if options.hypothesis_only else words[example.premise]
             pairs.append((premise, words[example.hypothesis]))
-            labels.append(example.label)
-    return pairs, labels
-
-
-def _chunks(
-    recipe: LexicalTrainingOptions, sources: Sequence[PairSource], fold: TrainingFold | None
-) -> Iterator[list[Example]]:
-    """Iterate over the training pairs outside the fold in chunks."""
-    remaining = (example for example in _sampled(recipe, sources) if fold is None or not fold.contains(example))
-    while chunk := list(islice(remaining, _CHUNK)):
-        yield chunk
+    return pairs
 
 
 def _texts(examples: Sequence[Example]) -> list[str]:
@@ -266,27 +253,6 @@ def _texts(examples: Sequence[Example]) -> list[str]:
 def _tags(recipe: LexicalTrainingOptions) -> str | None:
     """Normalize the option `tags` to None if all words are used, because tags then have no effect."""
     return None if recipe.pipeline == ALL else recipe.tags
-
-
-def _sampled(recipe: LexicalTrainingOptions, sources: Sequence[PairSource]) -> Iterator[Example]:
-    """Iterate over all training pairs, or over a random sample that depends on the seed and their ids."""
-    if recipe.max_train_pairs is None:
-        for source in sources:
-            yield from source.iter_examples()
-        return
-    # The sample consists of the pairs with the smallest random keys, so it does not depend on the order of the pairs.
-    keys = np.array(
-        [_sampling_key(recipe, example) for source in sources for example in source.iter_examples()], np.uint64
-    )
-    if recipe.max_train_pairs > len(keys):
-        raise ValueError(f"max_train_pairs: expected at most {len(keys):,} pairs, got {recipe.max_train_pairs:,}")
-    last = np.partition(keys, recipe.max_train_pairs - 1)[recipe.max_train_pairs - 1]
-    for source in sources:
-        yield from (example for example in source.iter_examples() if _sampling_key(recipe, example) <= last)
-
-
-def _sampling_key(recipe: LexicalTrainingOptions, example: Example) -> np.uint64:
-    return rng.compute_key(recipe.seed, "training", example.source_id)
 
 
 def _key(recipe: LexicalTrainingOptions, sources: Sequence[PairSource], words: str, fold: TrainingFold | None) -> str:
@@ -328,7 +294,7 @@ class CrossFittedModel:
         Args:
             seed: Random seed for the folds of the premises.
         """
-        self._reader = build_word_selector(ALL, language)
+        self._reader = WordSelector(ALL, language)
         self._hypothesis_only, self._folds, self._seed = hypothesis_only, folds, seed
         self._words: dict[str, Words] = {}
         record = {

@@ -1,5 +1,6 @@
 """Loading of lexical models from folders and Hub repositories."""
 
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
@@ -42,23 +43,18 @@ class _Record(TypedDict):
 
 def is_lexical_model(name: str | Path, *, revision: str | None = None) -> bool:
     """Check whether a folder or Hub repository contains a lexical model. Return False if neither exists."""
-    if is_hub_id(str(name)):
-        from huggingface_hub import hf_hub_download
-
-        try:
-            config = Path(
-                read_from_hub(f"the model {name}", lambda: hf_hub_download(str(name), CONFIG_FILE, revision=revision))
-            )
-        except HubReadError:
-            raise
-        except (OSError, ValueError):
-            # Missing, private, or no network: loading it as another type of model then reports the error.
-            return False
-    else:
-        config = Path(name) / CONFIG_FILE
+    config = Path(name) / CONFIG_FILE
     try:
+        if is_hub_id(str(name)):
+            from huggingface_hub import hf_hub_download
+
+            what = f"the model {name}"
+            config = Path(read_from_hub(what, lambda: hf_hub_download(str(name), CONFIG_FILE, revision=revision)))
         return config.is_file() and read_json_object(config).get("model_type") == MODEL_TYPE
-    except ValueError:  # loading another type of model then reports the error
+    except HubReadError:
+        raise
+    except (OSError, ValueError):
+        # Missing, private, damaged, or no network: loading it as another type of model then reports the error.
         return False
 
 
@@ -79,13 +75,9 @@ def locate_lexical_model(
     if is_hub_id(str(name)):
         from huggingface_hub import snapshot_download
 
-        files = [CONFIG_FILE, WEIGHTS_FILE]
-        folder = Path(
-            read_from_hub(
-                f"the lexical model {name}",
-                lambda: snapshot_download(str(name), revision=revision, allow_patterns=files),
-            )
-        )
+        what, files = f"the lexical model {name}", [CONFIG_FILE, WEIGHTS_FILE]
+        download = partial(snapshot_download, str(name), revision=revision, allow_patterns=files)
+        folder = Path(read_from_hub(what, download))
     record = _record(folder / CONFIG_FILE)
     needed = record["pipeline"]
     if record["tags"] != BY_TYPE and needed not in (None, ALL, pipeline, *KNOWN_PIPELINES):

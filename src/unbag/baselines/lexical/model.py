@@ -3,14 +3,16 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.baselines.lexical.features import FeatureContribution, FeatureVocabulary, Words, rank_misleading_features
+from unbag.baselines.lexical.features import FeatureVocabulary, Words
 from unbag.baselines.lexical.regression import COARSE_TOLERANCE, SoftmaxRegression, fit_softmax_regression
+from unbag.baselines.lexical.words import ALL, BY_TYPE, WordSelector
 from unbag.data.labels import LABELS, get_label_id
 from unbag.utils import checksums, rng
 from unbag.utils.files import atomic_write, read_json_object
@@ -51,22 +53,24 @@ class LexicalModel:
         """Predict the probabilities of `data.labels.LABELS` for n pairs of word lists, shape (n, 3)."""
         return self.regression.probabilities(self.vocabulary.matrix(pairs))
 
-    def rank_misleading(
-        self,
-        pairs: Sequence[tuple[Words, Words]],
-        probabilities: NDArray[np.float64],
-        gold: Sequence[str],
-        max_features: int,
-    ) -> list[list[FeatureContribution]]:
-        """Rank the features of each pair that favor the most likely wrong label over the gold label.
+    def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float64]:
+        """Predict the probabilities of `data.labels.LABELS` for n pairs of sentences, shape (n, 3)."""
+        return self.probabilities(self.select_words(premises, hypotheses))
 
-        The probabilities, shape (n, 3), determine this label. See `features.rank_misleading_features`.
+    def select_words(self, premises: Sequence[str], hypotheses: Sequence[str]) -> list[tuple[Words, Words]]:
+        """Select the words of n pairs of sentences, as for the training pairs (`record`)."""
+        words = self.selector.select_words({*premises, *hypotheses})
+        sides = [()] * len(premises) if self.record["hypothesis_only"] else [words[text] for text in premises]
+        return list(zip(sides, (words[text] for text in hypotheses), strict=True))
+
+    @cached_property
+    def selector(self) -> WordSelector:
+        """Selector of the words of new pairs.
+
+        For a model with words by type, all words are selected, because other words are not in its vocabulary.
         """
-        matrix = self.vocabulary.matrix(pairs)
-        gold_ids = np.array([get_label_id(label) for label in gold], dtype=np.int64)
-        return rank_misleading_features(
-            self.vocabulary, self.regression.weights, matrix, probabilities, gold_ids, max_features
-        )
+        is_by_type = self.record["tags"] == BY_TYPE
+        return WordSelector(ALL if is_by_type else self.record["pipeline"], self.record["language"])
 
     def save(self, folder: Path) -> None:
         """Save the model to a folder as `model.safetensors` and `config.json`, without executable code."""

@@ -15,7 +15,7 @@ from unbag.baselines.lexical.fitting import (
     load_lexical_model,
     open_training_sources,
 )
-from unbag.baselines.lexical.words import ALL, BY_CONTEXT, BY_TYPE, build_model_word_selector
+from unbag.baselines.lexical.words import ALL, BY_CONTEXT, BY_TYPE
 from unbag.data import labels
 from unbag.inference.predictor import LabelSource, validate_pairs
 
@@ -33,13 +33,12 @@ class LexicalPredictor:
     def __init__(self, folder: Path, revision: str | None = None) -> None:
         self._model = load_lexical_model(folder)
         record = self._model.record
-        self._reader = build_model_word_selector(record)
         self.is_order_invariant = record["tags"] != BY_CONTEXT
         self.identity: Mapping[str, str] = {
             "kind": "lexical",
             "recipe": self._model.record_hash,
             # How the words were selected for fitting, and how they are selected now if this differs.
-            "words": "; read as ".join(dict.fromkeys((record["words"], self._reader.identity))),
+            "words": "; read as ".join(dict.fromkeys((record["words"], self._model.selector.identity))),
             "tags": str(record["tags"]),
             "training": ", ".join(f"{part['origin']} {part['split']}".strip() for part in record["training"]),
             "pairs": str(record["pairs"]),
@@ -50,11 +49,7 @@ class LexicalPredictor:
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
         """Predict the label probabilities of n pairs, shape (n, 3)."""
-        premises, hypotheses = validate_pairs(premises, hypotheses)
-        words = self._reader.select_words({*premises, *hypotheses})
-        sides = [()] * len(premises) if self._model.record["hypothesis_only"] else [words[text] for text in premises]
-        pairs = list(zip(sides, (words[text] for text in hypotheses), strict=True))
-        return self._model.probabilities(pairs).astype(np.float32)
+        return self._model.predict(*validate_pairs(premises, hypotheses)).astype(np.float32)
 
 
 class MajorityPredictor:

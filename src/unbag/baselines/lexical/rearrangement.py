@@ -24,7 +24,6 @@ from unbag.utils import rng
 
 _TOLERANCE: Final = 1e-13  # relative to the initial gradient; probabilities are then about 1e-13 from the optimum
 _NEGLIGIBLE: Final = 1e-13  # relative to the largest second moment; smaller moments are rounding errors of float32
-_BATCH_SIZE: Final = 16_384  # rows of mean embeddings: 50 MB at 384 dimensions
 
 
 @dataclass(frozen=True)
@@ -84,13 +83,17 @@ def fit_mean_embedding_model(
     # A corpus uses a small part of a large table; the other rows are dropped to save memory.
     used = np.unique(counts.indices)
     used_counts, used_vectors = counts[:, used], vectors[used].astype(np.float64)
-    to_white = _whitening(used_counts, used_vectors)
+    means = compute_mean_embeddings(used_counts, used_vectors)
+    values, directions = np.linalg.eigh(means.T @ means / n)
+    del means  # frees memory before the fit
+    is_large = values > _NEGLIGIBLE * max(values[-1], 0)
+    to_white = directions[:, is_large] / np.sqrt(values[is_large])
     if not to_white.shape[1]:
         raise ValueError(
             "embeddings: expected texts with tokens in the embedding table, got none; check the language of the "
             "embeddings"
         )
-    weights, steps = _regress(_means(used_counts, used_vectors @ to_white), labels)
+    weights, steps = _regress(compute_mean_embeddings(used_counts, used_vectors @ to_white), labels)
     model = MeanEmbeddingModel(to_white @ weights, vectors, steps)
     if (model.probabilities(counts).argmax(axis=1) == labels).all():
         raise SeparablePairsError(
@@ -122,27 +125,6 @@ def _regress(means: NDArray[np.float64], labels: NDArray[np.int64]) -> tuple[NDA
     # weights of a dimension always sum to zero over the labels, because the start and all gradients do.
     weights, steps = minimize(objective, np.zeros(means.shape[1] * n_labels), _TOLERANCE)
     return weights.reshape(-1, n_labels), steps
-
-
-def _whitening(counts: "scipy.sparse.csr_matrix", vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Compute the matrix that whitens the mean embeddings (second moments = identity), shape (dimensions, rank)."""
-    dimensions = vectors.shape[1]
-    moments = np.zeros((dimensions, dimensions))
-    for start in range(0, counts.shape[0], _BATCH_SIZE):
-        means = compute_mean_embeddings(counts[start : start + _BATCH_SIZE], vectors)
-        moments += means.T @ means
-    values, directions = np.linalg.eigh(moments / counts.shape[0])
-    is_large = values > _NEGLIGIBLE * max(values[-1], 0)
-    white: NDArray[np.float64] = directions[:, is_large] / np.sqrt(values[is_large])
-    return white
-
-
-def _means(counts: "scipy.sparse.csr_matrix", vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Compute mean embeddings in batches to limit the size of temporary copies."""
-    means = np.empty((counts.shape[0], vectors.shape[1]))
-    for start in range(0, len(means), _BATCH_SIZE):
-        means[start : start + _BATCH_SIZE] = compute_mean_embeddings(counts[start : start + _BATCH_SIZE], vectors)
-    return means
 
 
 SPLITS: Final = ("train", "validation", "test")

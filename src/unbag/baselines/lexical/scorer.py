@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from unbag.baselines.lexical.features import LOGIT_DECIMALS, FeatureContribution
+from unbag.baselines.lexical.features import LOGIT_DECIMALS, FeatureContribution, rank_misleading_features
 from unbag.baselines.lexical.fitting import (
     FOLDS,
     LexicalTrainingOptions,
@@ -20,7 +20,6 @@ from unbag.baselines.lexical.fitting import (
 )
 from unbag.baselines.lexical.model import LexicalModel
 from unbag.baselines.lexical.regression import compute_lms
-from unbag.baselines.lexical.words import build_model_word_selector
 from unbag.data.columns import PAIR, ROWS_PER_TABLE, declare_float_field, get_decimals, round_to_field
 from unbag.data.labels import LABELS, get_label_id
 from unbag.data.sources import Example, PairSource, compute_source_id
@@ -39,46 +38,29 @@ class LexicalScore(NamedTuple):
     misleading: list[FeatureContribution]
 
 
-class ExampleScorer:
-    """Scorer that applies a lexical model, or the out-of-fold models of cross-fitting, to examples.
+def score_examples(
+    models: Sequence[LexicalModel], examples: Sequence[Example], *, seed: int = 0, max_features: int = 3
+) -> list[LexicalScore]:
+    """Compute the scores of examples, in order, with at most `max_features` misleading features each.
 
-    Args:
-        models: A single model, or the models of all folds in order.
+    `models` has a single model, or the models of all folds in order. With cross-fitting, an example is scored by the
+    model fitted without its fold.
     """
-
-    def __init__(self, models: Sequence[LexicalModel], seed: int, *, max_features: int = 3) -> None:
-        self.models = models
-        self._seed = seed
-        self._top = max_features
-        record = models[0].record
-        self._reader = build_model_word_selector(record)
-        self._hypothesis_only = record["hypothesis_only"]
-
-    def score(self, examples: Sequence[Example]) -> list[LexicalScore]:
-        """Score examples, in order. With cross-fitting, an example is scored by the model fitted without its fold."""
-        words = self._reader.select_words(
-            {text for example in examples for text in (example.premise, example.hypothesis)}
+    pairs = models[0].select_words([e.premise for e in examples], [e.hypothesis for e in examples])
+    gold = np.array([get_label_id(example.label) for example in examples], dtype=np.int64)
+    folds = np.array([compute_fold_index(example, len(models), seed) for example in examples], dtype=np.int64)
+    scores: dict[int, LexicalScore] = {}
+    for fold, model in enumerate(models):
+        positions = np.flatnonzero(folds == fold)
+        matrix = model.vocabulary.matrix([pairs[position] for position in positions])
+        # All following steps use the rounded probabilities, which are the same on every machine.
+        probabilities = round_to_field(model.regression.probabilities(matrix), PROBABILITY)
+        highest = compute_lms(probabilities, gold[positions]).tolist()
+        misleading = rank_misleading_features(
+            model.vocabulary, model.regression.weights, matrix, probabilities, gold[positions], max_features
         )
-        positions_by_fold: list[list[int]] = [[] for _ in self.models]
-        for position, example in enumerate(examples):
-            positions_by_fold[compute_fold_index(example, len(self.models), self._seed)].append(position)
-        scores: dict[int, LexicalScore] = {}
-        for model, positions in zip(self.models, positions_by_fold, strict=True):
-            subset = [examples[position] for position in positions]
-            pairs = [(() if self._hypothesis_only else words[e.premise], words[e.hypothesis]) for e in subset]
-            # All following steps use the rounded probabilities, which are the same on every machine.
-            probabilities = round_to_field(model.probabilities(pairs), PROBABILITY)
-            highest = compute_lms(probabilities, np.array([get_label_id(e.label) for e in subset], dtype=np.int64))
-            misleading = model.rank_misleading(pairs, probabilities, [e.label for e in subset], self._top)
-            scores |= zip(positions, map(LexicalScore, probabilities, map(float, highest), misleading), strict=True)
-        return [scores[position] for position in range(len(examples))]
-
-
-def compute_lexical_score(
-    model: LexicalModel, premise: str, hypothesis: str, gold: str, *, max_features: int = 3
-) -> LexicalScore:
-    """Compute the lexically misleading score of a single pair, with at most `max_features` misleading features."""
-    return ExampleScorer([model], seed=0, max_features=max_features).score([Example("", premise, hypothesis, gold)])[0]
+        scores |= zip(positions.tolist(), map(LexicalScore, probabilities, highest, misleading), strict=True)
+    return [scores[position] for position in range(len(examples))]
 
 
 def fit_or_load_scorer_models(
@@ -114,18 +96,15 @@ SCHEMA: Final = pa.schema(
 
 
 def iter_misleading_example_tables(
-    examples: Iterator[Example], scorer: ExampleScorer, *, min_lms: float
+    examples: Iterator[Example], models: Sequence[LexicalModel], *, seed: int, min_lms: float
 ) -> Iterator[pa.Table]:
     """Score examples, and yield tables (schema: `SCHEMA`) of the examples whose LMS is at least `min_lms`.
 
     Each table contains the selected examples from a chunk of 10,000 examples.
     """
     while chunk := list(islice(examples, ROWS_PER_TABLE)):
-        rows = [
-            _row(example, score)
-            for example, score in zip(chunk, scorer.score(chunk), strict=True)
-            if score.lms >= min_lms
-        ]
+        scores = score_examples(models, chunk, seed=seed)
+        rows = [_row(example, score) for example, score in zip(chunk, scores, strict=True) if score.lms >= min_lms]
         yield pa.Table.from_pylist(rows, schema=SCHEMA)
 
 

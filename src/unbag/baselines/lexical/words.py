@@ -9,7 +9,7 @@ and pronouns.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from unbag.baselines.lexical.features import Words, collect_words
 from unbag.data.corpora import LANGUAGES
@@ -44,70 +44,61 @@ BY_TYPE: Final = "type"
 
 
 class WordSelector:
-    """Selector of the words of a sentence that become features: all except punctuation. Word order has no effect.
+    """Selector of the words of a sentence that become features.
 
-    The attribute `identity` names the tokenizer and the tagger, which affect the words.
+    All words except punctuation are selected, or content words by their part-of-speech tags in the sentence
+    (`BY_CONTEXT`), or by the most frequent tag of each word in the training pairs (`BY_TYPE`). In the latter case, call
+    `count_tags` with all training sentences before the first `select_words`. The attribute `identity` names the
+    tokenizer and the tagger, which affect the words.
     """
 
-    def __init__(self, language: str) -> None:
-        self._language = language
-        self.identity = f"all words by {build_tokenizer_identity(language)}"
+    def __init__(self, pipeline: str | None, language: str, tags: str = BY_CONTEXT) -> None:
+        """Load the tagger.
 
-    def select_words(self, sentences: Iterable[str]) -> dict[str, Words]:
-        """Select the words of each distinct sentence: lowercase, unique, sorted."""
-        return {sentence: collect_words(sentence, self._language) for sentence in set(sentences)}
-
-    def precompute_tags(self, sentences: Iterable[str]) -> None:
-        """Tag sentences in advance with several processes, if multiprocessing is enabled and tags are needed."""
-
-
-class ContextWordSelector(WordSelector):
-    """Selector of content words, based on their part-of-speech tags in the sentence."""
-
-    def __init__(self, pipeline: str, language: str) -> None:
-        self._pipeline, self._tagger = pipeline, Tagger(pipeline)
-        self._is_english = language == "en"
+        Args:
+            pipeline: spaCy pipeline, `ALL` for all words, or None for the default of the language.
+            language: Code of the language of the sentences.
+            tags: `BY_CONTEXT` or `BY_TYPE`.
+        """
+        self._pipeline = pipeline or PIPELINES.get(language, ALL)
+        self._language, self._is_english = language, language == "en"
         self._content_tags = PENN if self._is_english else UNIVERSAL
+        self.identity = f"all words by {build_tokenizer_identity(language)}"
+        self.is_by_type = tags == BY_TYPE and self._pipeline != ALL
+        self._counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self._types: frozenset[str] | None = None  # the counted words; None until `select_words` follows a `count_tags`
+        if self._pipeline == ALL:
+            return
+        # In languages without spaces between words, the segmentation depends on word order.
+        if self.is_by_type and not self._is_english:
+            raise ValueError(
+                f"tags={BY_TYPE!r}: expected English pairs, got the language {language!r}; use tags in context "
+                f"(tags={BY_CONTEXT!r}), or all words (pipeline={ALL!r})"
+            )
+        self._tagger = Tagger(self._pipeline)
         if self._is_english and not self._tagger.fine >= PENN:
             raise ValueError(
                 f"pipeline: expected a pipeline with Penn Treebank tags for English, got {pipeline!r} without "
                 f"{', '.join(sorted(PENN - self._tagger.fine))}; use another pipeline, or pass {ALL!r} to use all words"
             )
-        tags = "NN*, VB*, JJ*, RB*, EX" if self._is_english else "as content"
-        self._tags_identity = f"{tags} by {self._tagger.identity}"
-        self.identity = f"words tagged {self._tags_identity}"
+        content = f"{'NN*, VB*, JJ*, RB*, EX' if self._is_english else 'as content'} by {self._tagger.identity}"
+        by_type = f"{self.identity}, of those whose most frequent tag is {content}"
+        self.identity = by_type if self.is_by_type else f"words tagged {content}"
 
     def select_words(self, sentences: Iterable[str]) -> dict[str, Words]:
-        """Select the content words of each distinct sentence."""
-        tagged = self._tag(sentences)
-        return {sentence: select_content_words(tags, self._content_tags) for sentence, tags in tagged.items()}
-
-    def precompute_tags(self, sentences: Iterable[str]) -> None:
-        """Tag sentences in advance."""
-        precompute_tags(self._pipeline, sentences, is_fine_grained=self._is_english)
-
-    def _tag(self, sentences: Iterable[str]) -> dict[str, Tagged]:
-        return self._tagger.tag_fine_grained(sentences) if self._is_english else self._tagger.tag(sentences)
-
-
-class TypeWordSelector(ContextWordSelector):
-    """Selector of content words, based on the most frequent part-of-speech tag of each word in the training pairs.
-
-    Call `count_tags` with all training sentences before the first `select_words`.
-    """
-
-    def __init__(self, pipeline: str, language: str) -> None:
-        # In languages without spaces between words, the segmentation depends on word order.
-        if language != "en":
-            raise ValueError(
-                f"tags={BY_TYPE!r}: expected English pairs, got the language {language!r}; use tags in context "
-                f"(tags={BY_CONTEXT!r}), or all words (pipeline={ALL!r})"
+        """Select the words of each distinct sentence: lowercase, unique, sorted."""
+        if self._pipeline != ALL and not self.is_by_type:
+            tagged = self._tag(sentences)
+            return {sentence: select_content_words(tags, self._content_tags) for sentence, tags in tagged.items()}
+        words = {sentence: collect_words(sentence, self._language) for sentence in set(sentences)}
+        if not self.is_by_type:
+            return words
+        if self._types is None:
+            self._types = frozenset(
+                word for word, tags in self._counts.items() if find_most_frequent_tag(tags) in self._content_tags
             )
-        super().__init__(pipeline, language)
-        self._all = WordSelector(language)
-        self._counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        self._types: frozenset[str] | None = None  # the counted words; None until `select_words` follows a `count_tags`
-        self.identity = f"{self._all.identity}, of those whose most frequent tag is {self._tags_identity}"
+        types = self._types
+        return {sentence: tuple(word for word in every if word in types) for sentence, every in words.items()}
 
     def count_tags(self, sentences: Iterable[str]) -> None:
         """Count the tags of words in training sentences. Repeated sentences are counted each time."""
@@ -118,35 +109,13 @@ class TypeWordSelector(ContextWordSelector):
             for token, tag in tagged[sentence]:
                 self._counts[token.lower()][tag] += 1
 
-    def select_words(self, sentences: Iterable[str]) -> dict[str, Words]:
-        """Select the content words of each distinct sentence, based on the most frequent tag of each word."""
-        if self._types is None:
-            self._types = frozenset(
-                word for word, tags in self._counts.items() if find_most_frequent_tag(tags) in self._content_tags
-            )
-        types = self._types
-        every_word = self._all.select_words(sentences)
-        return {sentence: tuple(word for word in words if word in types) for sentence, words in every_word.items()}
+    def precompute_tags(self, sentences: Iterable[str]) -> None:
+        """Tag sentences in advance with several processes, if multiprocessing is enabled and tags are needed."""
+        if self._pipeline != ALL:
+            precompute_tags(self._pipeline, sentences, is_fine_grained=self._is_english)
 
-
-def build_word_selector(pipeline: str | None, language: str, tags: str = BY_CONTEXT) -> WordSelector:
-    """Build the word selector for a spaCy pipeline, a language and a tagging method, `BY_CONTEXT` or `BY_TYPE`.
-
-    The pipeline is `ALL` for all words, regardless of the tags, or None for the default of the language.
-    """
-    pipeline = pipeline or PIPELINES.get(language, ALL)
-    if pipeline == ALL:
-        return WordSelector(language)
-    return (TypeWordSelector if tags == BY_TYPE else ContextWordSelector)(pipeline, language)
-
-
-def build_model_word_selector(record: Mapping[str, Any]) -> WordSelector:
-    """Build the word selector of a fitted model from its JSON record.
-
-    For a model with words by type, all words are selected, because other words are not in its vocabulary.
-    """
-    pipeline = ALL if record["tags"] == BY_TYPE else record["pipeline"]
-    return build_word_selector(pipeline, record["language"])
+    def _tag(self, sentences: Iterable[str]) -> dict[str, Tagged]:
+        return self._tagger.tag_fine_grained(sentences) if self._is_english else self._tagger.tag(sentences)
 
 
 def find_most_frequent_tag(counts: Mapping[str, int]) -> str:

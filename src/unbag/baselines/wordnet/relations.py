@@ -40,31 +40,9 @@ class Lexicon(Protocol):
         """Look up the base forms of a word or phrase."""
 
 
-def are_synonyms(lexicon: Lexicon, first: str, second: str) -> bool:
-    """Check whether two phrases share a sense."""
-    return not set(lexicon.senses(first)).isdisjoint(lexicon.senses(second))
-
-
 def are_antonyms(lexicon: Lexicon, first: str, second: str) -> bool:
     """Check whether two phrases are antonyms in any of their senses."""
     return not set(lexicon.antonyms(first)).isdisjoint(lexicon.base_forms(second))
-
-
-def compute_hyponym_distance(lexicon: Lexicon, first: str, second: str) -> int | None:
-    """Compute the minimum number of hypernym edges from any sense of `first` to any sense of `second`.
-
-    Return 0 if the phrases share a sense, None if no sense of the second is an ancestor of the first.
-    """
-    targets = set(lexicon.senses(second))
-    above = compute_ancestor_distances(lexicon, lexicon.senses(first))
-    distances = [distance for sense, distance in above.items() if sense in targets]
-    return min(distances, default=None)
-
-
-def are_co_hyponyms(lexicon: Lexicon, first: str, second: str, max_edges: int = DEFAULT_EDGES) -> bool:
-    """Check whether two phrases have senses that share a hypernym at most `max_edges` edges above each sense."""
-    above = compute_ancestor_distances(lexicon, lexicon.senses(first), max_edges)
-    return any(sense in above for sense in compute_ancestor_distances(lexicon, lexicon.senses(second), max_edges))
 
 
 def find_wordnet_relation(
@@ -77,15 +55,19 @@ def find_wordnet_relation(
 
     `max_edges` is the maximum distance from each co-hyponym to the common ancestor, in edges.
     """
-    if are_synonyms(lexicon, first, second):
+    first_senses, second_senses = set(lexicon.senses(first)), set(lexicon.senses(second))
+    if first_senses & second_senses:
         return WordNetRelation.SYNONYM
-    if compute_hyponym_distance(lexicon, first, second) is not None:
+    above_first, above_second = (compute_ancestor_distances(lexicon, each) for each in (first_senses, second_senses))
+    if second_senses & above_first.keys():
         return WordNetRelation.HYPONYM
-    if compute_hyponym_distance(lexicon, second, first) is not None:
+    if first_senses & above_second.keys():
         return WordNetRelation.HYPERNYM
     if are_antonyms(lexicon, first, second):
         return WordNetRelation.ANTONYM
-    return WordNetRelation.CO_HYPONYM if are_co_hyponyms(lexicon, first, second, max_edges) else None
+    common = above_first.keys() & above_second.keys()
+    is_near = any(max(above_first[sense], above_second[sense]) <= max_edges for sense in common)
+    return WordNetRelation.CO_HYPONYM if is_near else None
 
 
 def compute_ancestor_distances(
