@@ -32,7 +32,7 @@ def run_prediction(folder, predictor=None, rows=ROWS, **options):
 
 def test_predictions_follow_row_order(tmp_path):
     found = run_prediction(tmp_path)
-    table = found.load_table()
+    table = found.table
     assert table.column_names == ["id", "source_id", *LABELS]
     assert table.column("id").to_pylist() == ROWS["id"]
     assert table.column("source_id").to_pylist() == ROWS["source_id"]
@@ -40,9 +40,7 @@ def test_predictions_follow_row_order(tmp_path):
     assert values.dtype == np.float32
     np.testing.assert_array_equal(values, np.float32(predict_from_hash(ROWS["premise"], ROWS["hypothesis"])))
     assert len(found) == 100
-    assert [len(chunk.table) for chunk in found.chunks] == [30, 30, 30, 10]
-    assert StoredPredictions.from_folder(found.path).load_table().equals(table)
-    assert found.load_table(["neutral"]).column_names == ["neutral"]
+    assert StoredPredictions.from_folder(found.folder.path).table.equals(table)
 
 
 def test_second_run_makes_no_predictions(tmp_path):
@@ -50,7 +48,7 @@ def test_second_run_makes_no_predictions(tmp_path):
     second = run_prediction(tmp_path, again)
     assert again.calls == []
     assert (first.reused, second.reused) == (0, 100)
-    assert second.load_table().equals(first.load_table())
+    assert second.table.equals(first.table)
 
 
 def test_filtered_and_formatted_rows_have_same_key(tmp_path):
@@ -79,9 +77,11 @@ def test_interrupted_run_predicts_only_missing_chunks(tmp_path):
     assert rest.calls == [30, 10]
     assert resumed.reused == 60
     unbroken = run_prediction(tmp_path / "b")
-    names = sorted(path.name for path in unbroken.path.glob("part-*"))
+    names = sorted(path.name for path in unbroken.folder.path.glob("part-*"))
     assert len(names) == 4
-    assert all((resumed.path / name).read_bytes() == (unbroken.path / name).read_bytes() for name in names)
+    assert all(
+        (resumed.folder.path / name).read_bytes() == (unbroken.folder.path / name).read_bytes() for name in names
+    )
 
 
 def rewrite_file(file, change):
@@ -103,30 +103,30 @@ def rewrite_file(file, change):
 )
 def test_damaged_chunk_is_predicted_again(tmp_path, damage):
     good = run_prediction(tmp_path)
-    expected = good.load_table()
-    damage(good.path / "part-00001.parquet")
+    expected = good.table
+    damage(good.folder.path / "part-00001.parquet")
     with pytest.raises(StoreError, match=r"part-00001.*run"):
-        StoredPredictions.from_folder(good.path)
+        StoredPredictions.from_folder(good.folder.path)
     again = CountingPredictor()
-    assert run_prediction(tmp_path, again).load_table().equals(expected)
+    assert run_prediction(tmp_path, again).table.equals(expected)
     assert again.calls == [30]
 
 
 def test_flipped_bits_are_detected(tmp_path):
     good = run_prediction(tmp_path)
-    expected, file = good.load_table(), good.path / "part-00002.parquet"
+    expected, file = good.table, good.folder.path / "part-00002.parquet"
     whole = file.read_bytes()
     places = np.random.default_rng(0).choice(len(whole), size=80, replace=False)
     noticed = 0
     for place in places:
         file.write_bytes(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
         try:  # some bytes of a Parquet file have no effect
-            assert StoredPredictions.from_folder(good.path).load_table().equals(expected)
-            assert StoredPredictions.from_folder(good.path).truncated == 0
+            assert StoredPredictions.from_folder(good.folder.path).table.equals(expected)
+            assert StoredPredictions.from_folder(good.folder.path).truncated == 0
         except StoreError:
             noticed += 1
     assert noticed > 40
-    assert run_prediction(tmp_path).load_table().equals(expected)
+    assert run_prediction(tmp_path).table.equals(expected)
 
 
 def test_key_depends_on_predictor_rows_and_chunk_size(tmp_path):
@@ -148,7 +148,7 @@ def test_key_depends_on_predictor_rows_and_chunk_size(tmp_path):
         run_prediction(tmp_path, rows=changed("source_id", "source-x")),
         predict_rows(ROWS, CountingPredictor(), tmp_path, chunk_rows=31),
     ]
-    assert len({found.path for found in runs}) == len(runs)
+    assert len({found.folder.path for found in runs}) == len(runs)
     assert all(found.reused == 0 for found in runs)
     assert run_prediction(tmp_path, rows=changed("label", 1)).reused == 100  # the label is no input of the model
 
@@ -156,9 +156,9 @@ def test_key_depends_on_predictor_rows_and_chunk_size(tmp_path):
 def test_predictions_of_unidentified_predictor_are_not_reused(tmp_path):
     first, second = (run_prediction(tmp_path, CountingPredictor(identity=None)) for _ in range(2))
     assert second.reused == 0
-    assert first.path != second.path
-    assert first.path.name.startswith("once-")
-    assert first.load_table().equals(second.load_table())
+    assert first.folder.path != second.folder.path
+    assert first.folder.path.name.startswith("once-")
+    assert first.table.equals(second.table)
 
 
 def test_label_only_predictions_are_marked(tmp_path):
@@ -173,7 +173,7 @@ def test_progress_counts_reused_rows_and_batches(tmp_path):
     seen = []
     run_prediction(tmp_path, progress=lambda done, total: seen.append((done, total)))
     assert seen == [(0, 100), (30, 100), (60, 100), (90, 100), (100, 100)]
-    (run_prediction(tmp_path).path / "part-00001.parquet").unlink()
+    (run_prediction(tmp_path).folder.path / "part-00001.parquet").unlink()
     seen.clear()
     run_prediction(tmp_path, progress=lambda done, total: seen.append((done, total)))
     assert seen == [(70, 100), (100, 100)]
@@ -182,8 +182,8 @@ def test_progress_counts_reused_rows_and_batches(tmp_path):
 def test_empty_rows_give_empty_table(tmp_path):
     found = run_prediction(tmp_path, rows=ROWS.select([]))
     assert len(found) == 0
-    assert found.load_table().column_names == ["id", "source_id", *LABELS]
-    assert run_prediction(tmp_path, rows=ROWS.select([])).load_table().num_rows == 0
+    assert found.table.column_names == ["id", "source_id", *LABELS]
+    assert run_prediction(tmp_path, rows=ROWS.select([])).table.num_rows == 0
 
 
 def test_invalid_predictions_are_rejected(tmp_path):
@@ -216,16 +216,16 @@ def test_model_resumes_bit_for_bit_with_truncation_count(tiny_bert, tmp_path):
     assert whole.truncated > 0
     broken = run_prediction(tmp_path / "b", predictor())
     for part in (0, 2):
-        (broken.path / f"part-0000{part}.parquet").unlink()
+        (broken.folder.path / f"part-0000{part}.parquet").unlink()
     resumed = run_prediction(tmp_path / "b", predictor())
     assert resumed.reused == 40
     assert resumed.truncated == whole.truncated
-    for part in whole.path.glob("part-*"):
-        assert (resumed.path / part.name).read_bytes() == part.read_bytes()
+    for part in whole.folder.path.glob("part-*"):
+        assert (resumed.folder.path / part.name).read_bytes() == part.read_bytes()
     half = run_prediction(
         tmp_path / "b", TransformerPredictor.load(tiny_bert, max_length=14, batch_tokens=60, dtype="bfloat16")
     )
-    assert half.path != resumed.path
+    assert half.folder.path != resumed.folder.path
 
 
 class BatchPredictor(CountingPredictor):
@@ -256,6 +256,6 @@ def test_batches_count_as_progress_and_complete_chunks_are_kept(tmp_path):
     rest = BatchPredictor()
     resumed = run_prediction(tmp_path / "a", rest)
     assert (resumed.reused, sum(rest.asked), resumed.truncated) == (30, 70, 4)
-    assert resumed.load_table().equals(run_prediction(tmp_path / "b").load_table())
+    assert resumed.table.equals(run_prediction(tmp_path / "b").table)
     parts = [f"part-{part:05}.parquet" for part in range(4)]
-    assert sorted(path.name for path in resumed.path.iterdir()) == ["manifest.json", *parts]
+    assert sorted(path.name for path in resumed.folder.path.iterdir()) == ["manifest.json", *parts]

@@ -10,8 +10,9 @@ CHUNK = 9  # 12 chunks for 100 rows
 CODE = {**SUBJECTS, **CountingPredictor().version}  # functions of another file that count as the same version
 
 
-def read_chunks(store):
-    return {name: store.folder.read(name) for name in store.folder.list_names() if name.startswith("part-")}
+def read_chunks(predictions):
+    folder = predictions.folder
+    return {name: folder.read(name) for name in folder.list_names() if name.startswith("part-")}
 
 
 def run_shard(folder, index, of, predictor, **options):
@@ -21,7 +22,7 @@ def run_shard(folder, index, of, predictor, **options):
 @pytest.fixture(scope="module")
 def uninterrupted_run(tmp_path_factory):
     found = predict_rows(ROWS, CountingPredictor(), tmp_path_factory.mktemp("unbroken"), chunk_rows=CHUNK)
-    return read_chunks(found.store)
+    return read_chunks(found)
 
 
 @pytest.mark.parametrize("kind", ["a path", "memory"])
@@ -34,7 +35,7 @@ def test_three_shards_predict_each_row_once(tmp_path, kind, uninterrupted_run):
     whole = CountingPredictor()
     found = predict_rows(ROWS, whole, folder, chunk_rows=CHUNK)
     assert (whole.calls, found.reused) == ([], 100)
-    assert read_chunks(found.store) == uninterrupted_run
+    assert read_chunks(found) == uninterrupted_run
 
 
 def test_run_after_shards_predicts_missing_and_damaged_chunks(tmp_path, uninterrupted_run):
@@ -57,7 +58,7 @@ def test_run_after_shards_predicts_missing_and_damaged_chunks(tmp_path, uninterr
     assert asked[3:] == [first + 4]
     found = predict_rows(ROWS, CallablePredictor(predict_and_record, identity=CODE), tmp_path, chunk_rows=CHUNK)
     assert sorted(asked[4:]) == sorted({*range(12)} - {*own})
-    assert read_chunks(found.store) == uninterrupted_run
+    assert read_chunks(found) == uninterrupted_run
 
 
 def test_invalid_shard_is_rejected():

@@ -46,7 +46,7 @@ def test_killed_run_resumes_to_same_files(tmp_path, uninterrupted_run, seed):
     assert calls.read_text().splitlines() == [str(CHUNK_ROWS)] * (PARTS - there)  # only the missing chunks
     (folder,) = (path for path in tmp_path.iterdir() if path.is_dir())
     assert {path.name: path.read_bytes() for path in folder.glob("part-*.parquet")} == uninterrupted_run
-    assert len(StoredPredictions.from_folder(folder).load_table()) == PARTS * CHUNK_ROWS
+    assert len(StoredPredictions.from_folder(folder).table) == PARTS * CHUNK_ROWS
 
 
 @pytest.mark.nightly

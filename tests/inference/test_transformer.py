@@ -35,7 +35,7 @@ import datasets
 from unbag.inference.function import CallablePredictor
 from unbag.inference.runner import predict_rows
 rows = datasets.Dataset.from_dict({name: ["a"] for name in ("id", "source_id", "premise", "hypothesis")})
-print(predict_rows(rows, CallablePredictor(lambda p, h: ["neutral"]), sys.argv[1]).load_table()["neutral"].to_pylist())
+print(predict_rows(rows, CallablePredictor(lambda p, h: ["neutral"]), sys.argv[1]).table["neutral"].to_pylist())
 try:
     from unbag.inference.transformer import TransformerPredictor
 except ImportError as error:

@@ -33,7 +33,7 @@ def fit_model(pairs, folder):
 def predict(pairs, folder):
     """Predict rows. Return the predictions, and the folder of the store."""
     found = run_prediction(folder / "store", CountingPredictor())
-    return found.load_table(), [found.path / "manifest.json"]
+    return found.table, [found.folder.path / "manifest.json"]
 
 
 CACHES = {

@@ -84,7 +84,7 @@ def test_stored_predictions_are_matched_by_id(tiny_bert, tmp_path):
     kept = predict_rows(build_rows(reversed_ := EXAMPLES[::-1]), predictor, tmp_path / "predictions")
     expected = np.log(kept.load_probabilities(LABELS)[::-1])
     assert len(reversed_) == len(EXAMPLES)
-    for folder in (kept.path, tmp_path / "predictions"):
+    for folder in (kept.folder.path, tmp_path / "predictions"):
         stored = bias.read_biased_predictions(folder)
         assert stored.predict(EXAMPLES) == pytest.approx(expected, abs=1e-6)
         copies = [example._replace(source_id=f"{example.source_id}#2") for example in EXAMPLES[:3]]

@@ -43,10 +43,10 @@ def test_shards_in_object_store_predict_each_row_once(bucket, tmp_path):
     for index, predictor in enumerate(predictors):
         predict_shard(ROWS, predictor, f"{bucket}/predictions", Shard(index, 3), chunk_rows=CHUNK)
     assert sum(sum(predictor.calls) for predictor in predictors) == len(ROWS)
-    expected = predict_rows(ROWS, CountingPredictor(), tmp_path, chunk_rows=CHUNK).store
+    expected = predict_rows(ROWS, CountingPredictor(), tmp_path, chunk_rows=CHUNK)
     found = predict_rows(ROWS, CountingPredictor(), f"{bucket}/predictions", chunk_rows=CHUNK)
     assert found.reused == len(ROWS)
-    assert read_chunks(found.store) == read_chunks(expected)
+    assert read_chunks(found) == read_chunks(expected)
 
 
 @pytest.mark.nightly

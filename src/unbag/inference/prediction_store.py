@@ -13,11 +13,12 @@ written whole, with a hash of its content. A missing or damaged chunk is predict
 import hashlib
 import json
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -46,14 +47,42 @@ class StoreError(ValueError):
     """Error for stored predictions that are missing, corrupted, or made for different data."""
 
 
-class Chunk(NamedTuple):
-    """Predictions for the rows of a chunk."""
+@dataclass(frozen=True)
+class StoredPredictions:
+    """Predictions for the rows of a chunk, or for all rows of a data set."""
 
-    table: pa.Table  # columns `ID_COLUMNS`, one float32 column per label, and `UNANSWERED` if rows have no answer
-    has_probabilities: bool  # False if a prediction is a bare label
-    truncated: int
+    # Columns `ID_COLUMNS`, one float32 column per label, and `UNANSWERED` if rows have no answer.
+    table: pa.Table = field(repr=False)
+    has_probabilities: bool  # whether the probabilities express confidence; False if a prediction is a bare label
+    truncated: int  # number of pairs that the model truncated
     # Dates on which an endpoint answered, and whether answers of this date are from an earlier run.
     answered: Mapping[str, bool]
+    folder: StorageFolder | None = None  # of the store
+    reused: int = 0  # number of rows that were stored before the run that returned this object
+
+    @classmethod
+    def from_folder(cls, path: str | Path | StorageFolder) -> "StoredPredictions":
+        """Load the predictions in the folder of a prediction store."""
+        return PredictionStore.open(StorageFolder(path)).merge_chunks({})
+
+    @property
+    def label_space(self) -> tuple[str, ...]:
+        """Label of each probability column."""
+        return tuple(name for name in self.table.column_names if name not in (*ID_COLUMNS, UNANSWERED))
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def load_probabilities(self, labels: Sequence[str] | None = None) -> NDArray[np.float32]:
+        """Load the probabilities of the given labels (default: all), shape (n, labels), in row order."""
+        return np.stack([self.table.column(label).to_numpy() for label in labels or self.label_space], axis=1)
+
+    def load_unanswered(self) -> list[str | None]:
+        """Load the reason of each row without an answer, with an excerpt of the response; None for other rows."""
+        if UNANSWERED not in self.table.column_names:
+            return [None] * len(self)
+        reasons: list[str | None] = self.table.column(UNANSWERED).to_pylist()
+        return reasons
 
 
 @dataclass(frozen=True)
@@ -82,7 +111,7 @@ class PredictionStore:
             manifest = json.loads(folder.read(MANIFEST))
             schema, _ = manifest["schema"], manifest.pop("created")
             store = cls(folder, manifest)
-            _ = store.n_chunks, store.label_space
+            _ = store.n_chunks
         except (OSError, KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
             raise StoreError(
                 f"expected a folder of predictions with a manifest.json, got {folder} ({error})"
@@ -107,11 +136,6 @@ class PredictionStore:
         return int(self.manifest["rows"])
 
     @property
-    def label_space(self) -> tuple[str, ...]:
-        """Labels of the probability columns."""
-        return tuple(self.manifest["space"])
-
-    @property
     def n_chunks(self) -> int:
         """Number of chunks. An empty data set has one chunk, which stores the column names."""
         return max(1, -(-self.rows // int(self.manifest["chunk_rows"])))  # rounded up
@@ -121,26 +145,26 @@ class PredictionStore:
         size = self.manifest["chunk_rows"]
         return slice(chunk * size, min((chunk + 1) * size, self.rows))
 
-    def count_rows(self, chunks: Sequence[int]) -> int:
+    def count_rows(self, chunks: Iterable[int]) -> int:
         """Count the rows of some chunks."""
         return sum(span.stop - span.start for span in map(self.get_span, chunks))
 
-    def write(self, chunk: int, predictions: Chunk) -> None:
+    def write(self, chunk: int, predictions: StoredPredictions) -> None:
         """Write a chunk atomically."""
-        table, *fields = predictions
+        table, fields = predictions.table, (predictions.has_probabilities, predictions.truncated, predictions.answered)
         meta = json.dumps([self.folder.name, chunk, *fields]).encode()
         buffer = pa.BufferOutputStream()
         pq.write_table(table.replace_schema_metadata({_META: meta, _HASH: _compute_hash(table, meta)}), buffer)
         self.folder.write(_chunk_file(chunk), buffer.getvalue().to_pybytes())
 
-    def read(self, chunk: int) -> Chunk:
+    def read(self, chunk: int) -> StoredPredictions:
         """Load the predictions of a chunk. Raises `StoreError` if it is missing, damaged or that of another place."""
         file, span = self.folder.get_location(_chunk_file(chunk)), self.get_span(chunk)
         try:
             table = pq.read_table(pa.BufferReader(self.folder.read(_chunk_file(chunk))))
             meta, expected_hash = (table.schema.metadata[name] for name in (_META, _HASH))
             table = table.replace_schema_metadata(None)
-            key, number, has_probabilities, truncated, answered = json.loads(meta)
+            key, number, *fields = json.loads(meta)
             is_damaged = _compute_hash(table, meta) != expected_hash.decode()
         except FileNotFoundError:
             raise StoreError(
@@ -150,17 +174,28 @@ class PredictionStore:
             raise StoreError(f"{file} cannot be read ({error}); run the command again to recompute it") from error
         if is_damaged or (key, number) != (self.folder.name, chunk) or len(table) != span.stop - span.start:
             raise StoreError(f"{file} is corrupted or belongs to another run; run the command again to recompute it")
-        return Chunk(table, has_probabilities, truncated, answered)
+        return StoredPredictions(table, *fields)
 
-    def read_stored(self, chunks: Sequence[int] | None = None) -> dict[int, Chunk]:
-        """Load those of some chunks (default: all) that are stored and not damaged, by number."""
+    def read_stored(self, chunks: Iterable[int]) -> dict[int, StoredPredictions]:
+        """Load those of some chunks that are stored and not damaged, by number."""
         stored = {}
-        for chunk in range(self.n_chunks) if chunks is None else chunks:
-            try:
+        for chunk in chunks:
+            with suppress(StoreError):
                 stored[chunk] = self.read(chunk)
-            except StoreError:
-                continue
         return stored
+
+    def merge_chunks(self, known: Mapping[int, StoredPredictions], reused: int = 0) -> StoredPredictions:
+        """Load the predictions for all rows. Chunks in `known` are in memory already."""
+        chunks = [known[chunk] if chunk in known else self.read(chunk) for chunk in range(self.n_chunks)]
+        dates = merge_dates(*(chunk.answered for chunk in chunks))
+        return StoredPredictions(
+            pa.concat_tables([chunk.table for chunk in chunks], promote_options="default"),
+            has_probabilities=all(chunk.has_probabilities for chunk in chunks),
+            truncated=sum(chunk.truncated for chunk in chunks),
+            answered={day: is_reused or reused > 0 for day, is_reused in dates.items()},
+            folder=self.folder,
+            reused=reused,
+        )
 
 
 def _compute_hash(table: pa.Table, meta: bytes) -> str:
@@ -181,69 +216,3 @@ def merge_dates(*dates: Mapping[str, bool]) -> dict[str, bool]:
     {'2026-11-27': True, '2026-11-28': False}
     """
     return {day: any(each.get(day, False) for each in dates) for day in sorted(set().union(*dates))}
-
-
-@dataclass(frozen=True)
-class StoredPredictions:
-    """Predictions for all rows of a data set."""
-
-    store: PredictionStore
-    chunks: Sequence[Chunk] = field(repr=False)
-    reused: int = 0  # number of rows that were stored before the run that returned this object
-
-    @classmethod
-    def from_folder(cls, path: str | Path | StorageFolder) -> "StoredPredictions":
-        """Load the predictions in the folder of a prediction store."""
-        return cls.from_store(PredictionStore.open(StorageFolder(path)))
-
-    @classmethod
-    def from_store(
-        cls, store: PredictionStore, known: Mapping[int, Chunk] | None = None, reused: int = 0
-    ) -> "StoredPredictions":
-        """Load the predictions of a store. Chunks in `known` are in memory already."""
-        known = known or {}
-        return cls(store, [known.get(chunk) or store.read(chunk) for chunk in range(store.n_chunks)], reused)
-
-    @property
-    def path(self) -> Path:
-        """Local folder of the chunks. Raises `ValueError` if it is not on this machine."""
-        return self.store.folder.path
-
-    @property
-    def label_space(self) -> tuple[str, ...]:
-        """Label of each probability column."""
-        return self.store.label_space
-
-    def __len__(self) -> int:
-        return self.store.rows
-
-    @property
-    def has_probabilities(self) -> bool:
-        """Whether the probabilities express confidence. False if the model predicts labels only, as 0 and 1."""
-        return all(chunk.has_probabilities for chunk in self.chunks)
-
-    @property
-    def truncated(self) -> int:
-        """Number of pairs that the model truncated."""
-        return sum(chunk.truncated for chunk in self.chunks)
-
-    @property
-    def answered(self) -> dict[str, bool]:
-        """Dates on which an endpoint answered, and whether answers of this date are reused. Empty for other models."""
-        dates = merge_dates(*(chunk.answered for chunk in self.chunks))
-        return {day: is_reused or self.reused > 0 for day, is_reused in dates.items()}
-
-    def load_probabilities(self, labels: Sequence[str] | None = None) -> NDArray[np.float32]:
-        """Load the probabilities of the given labels (default: all), shape (n, labels), in row order."""
-        table = self.load_table(list(labels or self.label_space))
-        return np.stack([values.to_numpy() for values in table.itercolumns()], axis=1)
-
-    def load_unanswered(self) -> list[str | None]:
-        """Load the reason of each row without an answer, with an excerpt of the response; None for other rows."""
-        table = self.load_table()
-        return table.column(UNANSWERED).to_pylist() if UNANSWERED in table.column_names else [None] * len(table)
-
-    def load_table(self, columns: Sequence[str] | None = None) -> pa.Table:
-        """Load all rows in order as a table, with the given columns (default: all)."""
-        tables = (chunk.table if columns is None else chunk.table.select(list(columns)) for chunk in self.chunks)
-        return pa.concat_tables(tables, promote_options="default")

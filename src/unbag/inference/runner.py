@@ -17,7 +17,6 @@ from unbag.inference.prediction_store import (
     MANIFEST,
     MODEL_COLUMNS,
     UNANSWERED,
-    Chunk,
     PredictionStore,
     StoredPredictions,
 )
@@ -62,78 +61,6 @@ class Shard:
         return cls(int(match[1]), int(match[2]))
 
 
-@dataclass(frozen=True)
-class PredictionJob:
-    """Predictor and data set, with the store of the predictions."""
-
-    predictor: Predictor
-    rows: "datasets.Dataset"  # in Arrow format, with the columns `MODEL_COLUMNS`
-    store: PredictionStore
-
-    @classmethod
-    def from_rows(
-        cls,
-        rows: "datasets.Dataset",
-        predictor: Predictor,
-        folder: str | Path,
-        *,
-        chunk_rows: int = CHUNK_ROWS,
-        shard: Shard | None = None,
-    ) -> "PredictionJob":
-        """Validate the rows, and compute the key of their predictions; see `predict_rows` and `predict_shard`."""
-        if missing := [name for name in MODEL_COLUMNS if name not in rows.column_names]:
-            raise ValueError(f"expected the columns {list(MODEL_COLUMNS)}, got {rows.column_names} without {missing}")
-        if chunk_rows < 1:
-            raise ValueError(f"expected at least 1 row per chunk, got {chunk_rows}")
-        identity = predictor.identity
-        source = predictor.source if identity is None and isinstance(predictor, CallablePredictor) else None
-        if identity is None and shard is not None:
-            if source is None:
-                raise ValueError(
-                    "--shard: expected a model that every process can identify (a Hub model, a folder, a built-in "
-                    f"model, or a function module:function), got {type(predictor).__name__}; for a closure, a lambda "
-                    "or a method, pass a CallablePredictor with an identity"
-                )
-            identity = source
-        rows = rows.select_columns(list(MODEL_COLUMNS)).with_format("arrow")
-        starts = range(0, len(rows), chunk_rows)
-        manifest = {
-            "identity": None if identity is None else dict(identity),
-            "content": hash_columns((_validate_texts(rows[at : at + chunk_rows], at) for at in starts), MODEL_COLUMNS),
-            "rows": len(rows),
-            "chunk_rows": chunk_rows,
-            "space": list(predictor.label_space),
-        }
-        store = PredictionStore.create(folder, manifest)
-        if identity is None and source is not None:
-            of_shards = PredictionStore.create(folder, {**manifest, "identity": dict(source)})
-            if of_shards.folder.exists(MANIFEST):  # only shards store predictions under this key
-                logger.warning(
-                    "%s: reusing the predictions of earlier shards; if the function depends on anything but its source "
-                    "file that has changed, remove this folder",
-                    of_shards.folder,
-                )
-                store = of_shards
-        return cls(predictor, rows, store)
-
-    def predict(self, chunks: Sequence[int], *, reused: int = 0, progress: Progress | None = None) -> dict[int, Chunk]:
-        """Predict some chunks, and store each as soon as it is complete. `reused` rows count as done from the start."""
-        done, total = reused, reused + self.store.count_rows(chunks)
-
-        def count(new: int) -> None:
-            nonlocal done
-            done += new
-            if progress is not None:
-                progress(done, total)
-
-        count(0)
-        predicted = {}
-        for chunk in chunks:
-            predicted[chunk] = predict_chunk(self.predictor, self.rows[self.store.get_span(chunk)], on_rows=count)
-            self.store.write(chunk, predicted[chunk])
-        return predicted
-
-
 def predict_rows(
     rows: "datasets.Dataset",
     predictor: Predictor,
@@ -141,6 +68,7 @@ def predict_rows(
     *,
     chunk_rows: int = CHUNK_ROWS,
     progress: Progress | None = None,
+    predict_missing: Callable[..., dict[int, StoredPredictions]] | None = None,
 ) -> StoredPredictions:
     """Predict all rows whose predictions are not stored in the folder yet.
 
@@ -155,19 +83,20 @@ def predict_rows(
         folder: Folder of the stores of any number of predictors and data sets; a path or an address.
         chunk_rows: Rows per chunk (default: 1024). Another size may round differently, so it is part of the key.
         progress: Callback; see `Progress` (default: none).
+        predict_missing: Function that predicts the missing chunks (default: `predict_chunks`).
     """
     group = connect_process_group()
-    job = PredictionJob.from_rows(rows, predictor, folder, chunk_rows=chunk_rows)
-    if group.broadcast(job.store.manifest) != job.store.manifest:
+    rows, store = _open_store(rows, predictor, folder, chunk_rows)
+    # The key is random for a predictor without an identity.
+    manifest, key = group.broadcast((store.manifest, store.folder.name))
+    if manifest != store.manifest:
         raise ValueError(
             "expected the same rows and predictor in all processes, got a difference between processes 0 and "
             f"{group.rank}; pass the same model, data and options to all processes"
         )
-    # The key is random for a predictor without an identity.
-    store = replace(job.store, folder=StorageFolder(folder) / group.broadcast(job.store.folder.name))
-    job = replace(job, store=store)
+    store = replace(store, folder=StorageFolder(folder) / key)
 
-    def open_store() -> None:
+    def write_manifest() -> None:
         if group.rank == 0:
             store.write_manifest()
         elif not store.folder.exists(MANIFEST):
@@ -176,14 +105,15 @@ def predict_rows(
                 "process wrote; pass a shared folder, or a URL such as s3://…, as --output-dir"
             )
 
-    group.main_process_first(open_store)
-    stored = store.read_stored() if group.rank == 0 else {}
+    group.main_process_first(write_manifest)
+    stored = store.read_stored(range(store.n_chunks)) if group.rank == 0 else {}
     # The list is fixed before any process writes, so that all agree on the assignment of the chunks.
     missing = group.broadcast([chunk for chunk in range(store.n_chunks) if chunk not in stored])
-    reused = store.rows - store.count_rows(missing)
     mine = missing[group.rank :: group.world_size]
-    stored |= group.run_on_all(lambda: job.predict(mine, reused=reused, progress=progress))
-    return StoredPredictions.from_store(store, stored, reused)
+    reused = store.rows - store.count_rows(missing)
+    count = _count_rows(progress, reused, reused + store.count_rows(mine))
+    stored |= group.run_on_all(lambda: (predict_missing or predict_chunks)(predictor, rows, store, mine, count))
+    return store.merge_chunks(stored, reused)
 
 
 def predict_shard(
@@ -199,17 +129,96 @@ def predict_shard(
 
     After all shards, `predict_rows` returns the predictions, and predicts what is missing.
     """
-    job = PredictionJob.from_rows(rows, predictor, folder, chunk_rows=chunk_rows, shard=shard)
-    job.store.write_manifest()
+    rows, store = _open_store(rows, predictor, folder, chunk_rows, is_shard=True)
+    store.write_manifest()
     # The first shard depends on the data, so that small sets do not all go to shard 0.
-    first = (shard.index + int(job.store.folder.name[:8], 16)) % shard.of
-    chunks = range(first, job.store.n_chunks, shard.of)
-    stored = job.store.read_stored(chunks)
+    first = (shard.index + int(store.folder.name[:8], 16)) % shard.of
+    chunks = range(first, store.n_chunks, shard.of)
+    stored = store.read_stored(chunks)
     missing = [chunk for chunk in chunks if chunk not in stored]
-    job.predict(missing, reused=job.store.count_rows(list(stored)), progress=progress)
+    predict_chunks(
+        predictor, rows, store, missing, _count_rows(progress, store.count_rows(stored), store.count_rows(chunks))
+    )
 
 
-def predict_chunk(predictor: Predictor, rows: "pa.Table", *, on_rows: Callable[[int], None] | None = None) -> Chunk:
+def _open_store(
+    rows: "datasets.Dataset", predictor: Predictor, folder: str | Path, chunk_rows: int, *, is_shard: bool = False
+) -> tuple["datasets.Dataset", PredictionStore]:
+    """Validate rows and predictor, and compute the key of the predictions. Returns the rows in Arrow format."""
+    if missing := [name for name in MODEL_COLUMNS if name not in rows.column_names]:
+        raise ValueError(f"expected the columns {list(MODEL_COLUMNS)}, got {rows.column_names} without {missing}")
+    if chunk_rows < 1:
+        raise ValueError(f"expected at least 1 row per chunk, got {chunk_rows}")
+    rows = rows.select_columns(list(MODEL_COLUMNS)).with_format("arrow")
+    starts = range(0, len(rows), chunk_rows)
+    content = hash_columns((_validate_texts(rows[at : at + chunk_rows], at) for at in starts), MODEL_COLUMNS)
+
+    def create(identity: Mapping[str, str] | None) -> PredictionStore:
+        manifest = {
+            "identity": None if identity is None else dict(identity),
+            "content": content,
+            "rows": len(rows),
+            "chunk_rows": chunk_rows,
+            "space": list(predictor.label_space),
+        }
+        return PredictionStore.create(folder, manifest)
+
+    source = predictor.source if isinstance(predictor, CallablePredictor) else None
+    if predictor.identity is not None or (source is None and not is_shard):
+        return rows, create(predictor.identity)
+    if source is None:
+        raise ValueError(
+            "--shard: expected a model that every process can identify (a Hub model, a folder, a built-in model, or a "
+            f"function module:function), got {type(predictor).__name__}; for a closure, a lambda or a method, pass a "
+            "CallablePredictor with an identity"
+        )
+    of_shards = create(source)
+    if is_shard:
+        return rows, of_shards
+    if not of_shards.folder.exists(MANIFEST):  # only shards store predictions under this key
+        return rows, create(None)
+    logger.warning(
+        "%s: reusing the predictions of earlier shards; if the function depends on anything but its source file that "
+        "has changed, remove this folder",
+        of_shards.folder,
+    )
+    return rows, of_shards
+
+
+def _count_rows(progress: Progress | None, done: int, total: int) -> Callable[[int], None]:
+    """Report the rows that are done now, and return a function that adds rows."""
+
+    def count(new: int) -> None:
+        nonlocal done
+        done += new
+        if progress is not None:
+            progress(done, total)
+
+    count(0)
+    return count
+
+
+def predict_chunks(
+    predictor: Predictor,
+    rows: "datasets.Dataset",
+    store: PredictionStore,
+    chunks: Sequence[int],
+    on_rows: Callable[[int], None],
+) -> dict[int, StoredPredictions]:
+    """Predict some chunks of the rows, and store each as soon as it is complete.
+
+    `on_rows` is called after every batch with the number of predicted rows.
+    """
+    predicted = {}
+    for chunk in chunks:
+        predicted[chunk] = predict_chunk(predictor, rows[store.get_span(chunk)], on_rows)
+        store.write(chunk, predicted[chunk])
+    return predicted
+
+
+def predict_chunk(
+    predictor: Predictor, rows: "pa.Table", on_rows: Callable[[int], None] = lambda _: None
+) -> StoredPredictions:
     """Predict the rows of a chunk, which have the columns `MODEL_COLUMNS`.
 
     `on_rows` is called after every batch with the number of predicted rows.
@@ -227,8 +236,7 @@ def predict_chunk(predictor: Predictor, rows: "pa.Table", *, on_rows: Callable[[
         batches = iter([(np.arange(len(rows)), predictor.predict(premises, hypotheses))] if premises else [])
     for positions, values in batches:
         probabilities[positions] = values
-        if on_rows is not None:
-            on_rows(len(positions))
+        on_rows(len(positions))
     valid = validate_probabilities(probabilities, len(rows), predictor.label_space)
     table = rows.select(list(ID_COLUMNS)).combine_chunks()
     for column, label in enumerate(predictor.label_space):
@@ -240,7 +248,7 @@ def predict_chunk(predictor: Predictor, rows: "pa.Table", *, on_rows: Callable[[
     # A function may turn out to return bare labels only when it is called.
     has_probabilities = getattr(predictor, "has_probabilities", True)
     truncated = getattr(predictor, "truncated", 0) - truncated_before
-    return Chunk(table.replace_schema_metadata(None), has_probabilities, truncated, pop_dates())
+    return StoredPredictions(table.replace_schema_metadata(None), has_probabilities, truncated, pop_dates())
 
 
 def _validate_texts(table: "pa.Table", first: int) -> "pa.Table":

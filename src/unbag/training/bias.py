@@ -136,7 +136,7 @@ def read_biased_predictions(folder: Path) -> BiasedModel:
             f"{stores[0]}: expected probabilities of {', '.join(LABELS)}, got other labels or none; predict with a "
             "three-label model"
         )
-    ids = stored.load_table(["source_id"])["source_id"].to_pylist()
+    ids = stored.table["source_id"].to_pylist()
     probabilities = stored.load_probabilities(LABELS)
     row_of = {name: row for row, name in enumerate(ids)}
     if len(row_of) < len(ids):

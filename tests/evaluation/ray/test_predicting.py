@@ -38,21 +38,21 @@ def list_files(folder):
 
 
 def read_chunks(predictions):
-    return {path.name: path.read_bytes() for path in predictions.path.glob("part-*.parquet")}
+    return {path.name: path.read_bytes() for path in predictions.folder.path.glob("part-*.parquet")}
 
 
 def test_predicted_missing_chunks_equal_single_process(tiny_bert, rows, local_predictions, tmp_path):
-    folder, told = shutil.copytree(local_predictions.path, tmp_path / local_predictions.path.name), []
+    folder, told = shutil.copytree(local_predictions.folder.path, tmp_path / local_predictions.folder.path.name), []
     for part in (0, 3):
         (folder / f"part-0000{part}.parquet").unlink()
     with RayEngine() as engine:
         predictor, name = engine.load_predictor(str(tiny_bert))
         made = engine.predict_rows(rows, predictor, tmp_path, progress=lambda done, total: told.append((done, total)))
     assert name == str(tiny_bert)
-    assert made.path == folder
+    assert made.folder.path == folder
     assert made.reused == 5_000 - 2 * 1_024
     assert read_chunks(made) == read_chunks(local_predictions)
-    assert list_files(made.path) == list_files(local_predictions.path)
+    assert list_files(made.folder.path) == list_files(local_predictions.folder.path)
     assert told[0] == (made.reused, 5_000)
     assert told[-1] == (5_000, 5_000)
 

@@ -1,4 +1,4 @@
-"""Prediction on a Ray cluster: actors load the model, and each predicts a part of the rows of a `PredictionJob`."""
+"""Prediction on a Ray cluster: actors load the model, and each predicts chunks of the rows."""
 
 import os
 import socket
@@ -22,7 +22,7 @@ from unbag.evaluation.ray.cluster import (
 )
 from unbag.inference.prediction_store import MANIFEST, PredictionStore, StoredPredictions
 from unbag.inference.predictor import Predictor
-from unbag.inference.runner import PredictionJob, Progress, predict_chunk
+from unbag.inference.runner import Progress, predict_chunk, predict_chunks, predict_rows
 
 if TYPE_CHECKING:
     import datasets
@@ -120,37 +120,39 @@ class RayEngine:
 
         All nodes must access the folder: a shared path or a URL.
         """
-        job = PredictionJob.from_rows(rows, predictor, folder)
-        store = job.store
-        store.write_manifest()
-        stored = store.read_stored()
-        missing = [chunk for chunk in range(store.n_chunks) if chunk not in stored]
-        reused = done = store.rows - store.count_rows(missing)
-        if progress is not None:
-            progress(done, store.rows)
+        return predict_rows(rows, predictor, folder, progress=progress, predict_missing=self._predict_chunks)
+
+    def _predict_chunks(
+        self,
+        predictor: Any,
+        rows: "datasets.Dataset",
+        store: PredictionStore,
+        chunks: Sequence[int],
+        on_rows: Callable[[int], None],
+    ) -> dict[int, StoredPredictions]:
+        """Predict and store some chunks, as `runner.predict_chunks`. The actors return nothing but chunk numbers."""
         if not store.rows:
-            stored |= job.predict(missing)
-        elif missing:
-            blocks = []
-            for chunk in missing:
-                block = job.rows[store.get_span(chunk)]
-                numbers = pa.array([chunk] * len(block), pa.int64())
-                blocks.append(self.ray.put(block.append_column(_CHUNK, numbers)))
-            outcomes = self.ray.data.from_arrow_refs(blocks).map_batches(
-                _ChunkPredictor,
-                fn_constructor_args=(predictor.model, predictor.options, predictor.identity, store, os.getcwd()),
-                batch_size=None,  # a batch is a block, and a block is a chunk
-                batch_format="pyarrow",
-                compute=self.ray.data.ActorPoolStrategy(min_size=1),  # without a maximum, it grows with the cluster
-                num_cpus=1,
-                num_gpus=predictor.num_gpus,
-            )
-            with translate_ray_errors():
-                for each in outcomes.iter_rows():
-                    done += store.count_rows([unpickle_outcome(each["outcome"])])
-                    if progress is not None:
-                        progress(done, store.rows)
-        return StoredPredictions.from_store(store, stored, reused)
+            return predict_chunks(predictor, rows, store, chunks, on_rows)
+        blocks = []
+        for chunk in chunks:
+            block = rows[store.get_span(chunk)]
+            numbers = pa.array([chunk] * len(block), pa.int64())
+            blocks.append(self.ray.put(block.append_column(_CHUNK, numbers)))
+        if not blocks:
+            return {}
+        outcomes = self.ray.data.from_arrow_refs(blocks).map_batches(
+            _ChunkPredictor,
+            fn_constructor_args=(predictor.model, predictor.options, predictor.identity, store, os.getcwd()),
+            batch_size=None,  # a batch is a block, and a block is a chunk
+            batch_format="pyarrow",
+            compute=self.ray.data.ActorPoolStrategy(min_size=1),  # without a maximum, it grows with the cluster
+            num_cpus=1,
+            num_gpus=predictor.num_gpus,
+        )
+        with translate_ray_errors():
+            for each in outcomes.iter_rows():
+                on_rows(store.count_rows([unpickle_outcome(each["outcome"])]))
+        return {}
 
 
 _CHUNK: Final = "chunk"  # column with the number of the chunk, since Ray does not pass on metadata
