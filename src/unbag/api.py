@@ -13,10 +13,10 @@ from unbag.challenge_sets.results import SkippedSet
 from unbag.challenge_sets.selection import PairSelection
 from unbag.data.pair_options import PAIR_OPTIONS, PairKwargs
 from unbag.evaluation import evaluator
-from unbag.evaluation.backends import open_engine, validate_engine_options
 from unbag.evaluation.model_loading import Model, has_stable_identity
 from unbag.evaluation.outcome import EvaluationCallbacks
 from unbag.evaluation.published import score_published_predictions, separate_options
+from unbag.evaluation.ray import open_engine, validate_engine_options
 from unbag.evaluation.result_folder import RunFolder
 from unbag.inference.distributed import connect_process_group
 from unbag.inference.options import MODEL_OPTIONS, ModelKwargs

@@ -121,7 +121,7 @@ def evaluate(
       unbag evaluate ORG/MODEL --shard 0/8 --output-dir s3://BUCKET/RUN
       unbag evaluate ORG/MODEL --engine ray --output-dir s3://BUCKET/RUN
     """
-    from unbag.evaluation.backends import open_engine
+    from unbag.evaluation.ray import open_engine
     from unbag.evaluation.result_folder import RunFolder
     from unbag.inference.distributed import connect_process_group
     from unbag.inference.runner import Shard

@@ -341,7 +341,7 @@ NumGpus = Annotated[
 
 def validate_engine(engine: str | None, num_gpus: float | None, shard: str | None) -> None:
     """Validate the value of `--engine` and its combination with `--num-gpus` and `--shard`."""
-    from unbag.evaluation.backends import validate_engine_options
+    from unbag.evaluation.ray import validate_engine_options
 
     with usage_errors():
         validate_engine_options(engine, num_gpus, shard)

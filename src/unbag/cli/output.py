@@ -130,7 +130,7 @@ def show_results(
         from unbag.evaluation.metrics import compute_verdicts, summarize_verdicts
         from unbag.evaluation.prompt_spread import compute_prompt_spreads
 
-        spreads = [each.to_json() for each in compute_prompt_spreads(contents.results)]
+        spreads = [each._asdict() for each in compute_prompt_spreads(contents.results)]
         more = summarize_verdicts(compute_verdicts(contents.results)) | ({"over_prompts": spreads} if spreads else {})
         print_json(build_results_record(contents.results, contents.skipped) | more)
         return

@@ -79,10 +79,10 @@ def speed(
         cells = (calls, f"{each.pairs_per_second:,.1f}", f"{each.p50:.1f}", f"{each.p99:.1f}", f"{each.calls:,}")
         rows.append(cells)
         table.add_row(*cells, style="bold" if each is best else "")
-    flat = [each.to_json() for each in timings]
+    flat = [each._asdict() for each in timings]
     exported = ExportedTable(
         [GroupedTable(title, _COLUMNS, [rows], n_text_columns=1, notes=(_NOTE,))],
         flat,
-        {**record, "timings": flat, "best": best.to_json()},
+        {**record, "timings": flat, "best": best._asdict()},
     )
     print_table(form, Group(Text(title), table, Text(_NOTE, style="dim")), exported, as_json=as_json)

@@ -1,6 +1,7 @@
 """Evaluation of models on challenge sets: predictions, scores and result files."""
 
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -57,7 +58,9 @@ _FOR_BASELINES: Final = frozenset({"train_data", "max_train_pairs", "pipeline"})
 _ONE_PAIR: Final = (("A man is sleeping.",), ("A person is asleep.",))
 logger = logging.getLogger(__name__)
 
-_Scorer = Callable[..., ScoredResult]
+Scorer = Callable[..., ScoredResult]
+"""Function that scores the predictions of a model on a set, with the argument `baseline`."""
+
 _MIN_UNBUILT: Final = 3
 """Minimum number of unbuilt sets for which a second process saves more time than its imports cost."""
 
@@ -125,13 +128,14 @@ def evaluate_all(
         named = _load_models(engine, variants, trust_labels=trust_labels)
         records = {each.name: each.record for each in named}
         result_folder.validate_result_folder(Path(output_dir), records, {each.name for each in valid})
-        evaluation = _Evaluation(
-            named,
+        evaluation = _ModelEvaluation(
+            [each.name for each in named],
             Path(output_dir) / PREDICTIONS if predictions is None else predictions,
             callbacks,
             failures,
+            baseline,
+            models=named,
             predict_rows=predict_rows if engine is None else engine.predict_rows,
-            baseline=baseline,
             shard=shard,
             shuffled=shuffled,
         )
@@ -147,23 +151,27 @@ def evaluate_all(
 
 
 @dataclass
-class _Evaluation:
-    """Evaluation of loaded models on sets, one set after the other.
+class SetEvaluation(ABC):
+    """Evaluation of models on sets, one set after the other.
 
     Sets that are predicted before the lexical baseline is fitted are scored later.
     """
 
-    models: Sequence[LabelCheckedModel]
+    names: Sequence[str]  # of the models
     store: Path | str  # folder or URL of the predictions
     callbacks: EvaluationCallbacks
     failures: FailureLog
-    predict_rows: Callable[..., StoredPredictions]
     baseline: LexicalBaseline | None
-    shard: Shard | None
-    shuffled: bool
-    # Sets by their place in the run, with a scoring function for each model that predicted the set.
-    predicted: list[tuple[int, BuiltSet, Mapping[int, _Scorer]]] = field(default_factory=list)
-    done: dict[tuple[int, int], ScoredResult] = field(default_factory=dict)  # by the places of model and set
+    # Sets by their place in the run, with the scoring function of each model that predicted the set.
+    predicted: list[tuple[int, BuiltSet, Mapping[int, Scorer]]] = field(default_factory=list, kw_only=True)
+    done: dict[tuple[int, int], ScoredResult] = field(default_factory=dict, kw_only=True)  # by places of model and set
+
+    @abstractmethod
+    def predict(self, built_set: BuiltSet) -> dict[int, Scorer]:
+        """Predict a set. Returns a function by the place of each model, which scores its predictions.
+
+        Failures of a model are added to `failures`.
+        """
 
     def run(self, requests: Sequence[SetRequest | BuiltSet]) -> list[ScoredResult]:
         """Build each set, predict its rows with each model, and score the predictions.
@@ -179,16 +187,49 @@ class _Evaluation:
             except Exception as error:
                 self.failures.add(request.name, error)
                 continue
-            scorers = {place: self._predict(built_set, model) for place, model in enumerate(self.models)}
-            answered = {place: scorer for place, scorer in scorers.items() if scorer is not None}
-            self.predicted.append((set_place, built_set, answered))
+            self.predicted.append((set_place, built_set, self.predict(built_set)))
             # While a second process fits the baseline, this process predicts further sets.
             if self.baseline is None or not self.baseline.is_fitting:
                 self._score()
         self._score()
         return [self.done[place] for place in sorted(self.done)]
 
-    def _predict(self, built_set: BuiltSet, model: LabelCheckedModel) -> _Scorer | None:
+    def _score(self) -> None:
+        """Score the predicted sets. All processes predict with the baseline, and the first one scores."""
+        while self.predicted:
+            set_place, built_set, scorers = self.predicted.pop(0)
+            if not scorers:
+                continue
+            try:
+                words = self.baseline.predict(built_set, self.store) if self.baseline else BaselinePredictions()
+            except Exception as error:
+                self.failures.add(built_set.name, error)
+                continue
+            for place, score in scorers.items() if connect_process_group().rank == 0 else ():
+                try:
+                    self.done[place, set_place] = score(baseline=words)
+                except Exception as error:
+                    self.failures.add(built_set.name, error, self.names[place])
+                    continue
+                if self.callbacks.on_result is not None:
+                    self.callbacks.on_result(self.done[place, set_place].result)
+
+
+@dataclass
+class _ModelEvaluation(SetEvaluation):
+    """Evaluation of loaded models."""
+
+    models: Sequence[LabelCheckedModel]
+    predict_rows: Callable[..., StoredPredictions]
+    shard: Shard | None
+    shuffled: bool
+
+    def predict(self, built_set: BuiltSet) -> dict[int, Scorer]:
+        """Predict the rows of a set with each model."""
+        scorers = {place: self._predict(built_set, model) for place, model in enumerate(self.models)}
+        return {place: scorer for place, scorer in scorers.items() if scorer is not None}
+
+    def _predict(self, built_set: BuiltSet, model: LabelCheckedModel) -> Scorer | None:
         """Predict a set with a model. Returns a function that scores the predictions, or None after a failure."""
         title = f"{built_set.name}, {model.name}" if len(self.models) > 1 else built_set.name
         progress, predictor = self.callbacks.for_step(title), model.predictor
@@ -215,26 +256,6 @@ class _Evaluation:
             self.failures.add(built_set.name, error, model.name)
             return None
         return partial(score_predictions, built_set, predicted, predictor, record, control=control_predictions)
-
-    def _score(self) -> None:
-        """Score the predicted sets. All processes predict with the baseline, and the first one scores."""
-        while self.predicted:
-            set_place, built_set, scorers = self.predicted.pop(0)
-            if not scorers:
-                continue
-            try:
-                words = self.baseline.predict(built_set, self.store) if self.baseline else BaselinePredictions()
-            except Exception as error:
-                self.failures.add(built_set.name, error)
-                continue
-            for place, score in scorers.items() if connect_process_group().rank == 0 else ():
-                try:
-                    self.done[place, set_place] = score(baseline=words)
-                except Exception as error:
-                    self.failures.add(built_set.name, error, self.models[place].name)
-                    continue
-                if self.callbacks.on_result is not None:
-                    self.callbacks.on_result(self.done[place, set_place].result)
 
 
 def _validate_run(

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from unbag import challenge_sets
 from unbag.challenge_sets.base import DETECTION, SCORE, SKILL, VERIFICATION
@@ -29,7 +29,7 @@ from unbag.evaluation.metrics import CHANGED_LABELS
 from unbag.evaluation.parity import LabelChangeRate
 from unbag.evaluation.systems import LocatedResult, select_single_model
 from unbag.evaluation.verdict import LEAST_SOURCES, MARGIN, TOO_FEW_ROWS
-from unbag.scoring.bootstrap import Estimate, to_json
+from unbag.scoring.bootstrap import Estimate
 
 Side = Literal["min", "max"]
 Outcome = Literal["passes", "fails", "inconclusive", "not computed"]
@@ -103,10 +103,6 @@ class GateResult:
     def is_failure(self, *, strict: bool) -> bool:
         """Check whether the gate must fail a CI build. With `strict`, inconclusive gates also fail."""
         return self.outcome in ("fails", "not computed") or (strict and self.outcome != "passes")
-
-    def to_json(self) -> dict[str, Any]:
-        """Convert the result to a JSON object."""
-        return to_json(vars(self))  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)

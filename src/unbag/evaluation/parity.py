@@ -5,7 +5,7 @@ the original predicts, right or wrong, so its labels are compared row by row.
 """
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from unbag import challenge_sets
 from unbag.data.predictions import NONE
 from unbag.evaluation.samples import read_row_labels
 from unbag.evaluation.systems import ComparedSystem, LocatedResult, load_single_system
-from unbag.scoring.bootstrap import Estimate, estimate_proportion, to_json
+from unbag.scoring.bootstrap import Estimate, estimate_proportion
 
 
 class LabelChangeRate(NamedTuple):
@@ -29,10 +29,6 @@ class LabelChangeRate(NamedTuple):
     sources: int  # number of source examples that the rows are made from
     unanswered: int = 0  # number of the rows that both runs left unanswered
     known: Estimate | None = None  # share of changed labels if no label of these rows changed
-
-    def to_json(self) -> dict[str, Any]:
-        """Convert the result to a JSON object."""
-        return to_json(self._asdict())  # type: ignore[no-any-return]
 
 
 def compare_predicted_labels(run: Path, earlier_run: Path) -> tuple[list[LabelChangeRate], list[str]]:

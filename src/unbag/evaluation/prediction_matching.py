@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from unbag import challenge_sets
@@ -185,27 +186,18 @@ def _code_answers(models: Sequence[ModelColumn]) -> NDArray[np.intp]:
 
 def _join(ours: Hashes, theirs: Hashes, gold: NDArray[Any], answers: NDArray[np.intp], by: str) -> RowMatch:
     """Find the row with the same key for each row of a set."""
-    # A stable sort keeps rows with equal keys in the order of the table.
-    order = np.argsort(theirs, kind="stable")
-    in_order = theirs[order]
-    first, end = (np.searchsorted(in_order, ours, side) for side in ("left", "right"))
-    _, group, size = np.unique(ours, return_inverse=True, return_counts=True)
-    is_found = end > first
-    is_simple = is_found & (end - first == 1) & (size[group] == 1)
-    positions = np.full(len(ours), -1)
-    positions[is_simple] = order[first[is_simple]]
-    ambiguous = 0
-    repeated: dict[int, list[int]] = {}
-    for row in np.flatnonzero(is_found & ~is_simple).tolist():
-        repeated.setdefault(int(ours[row]), []).append(row)
-    for rows in repeated.values():
-        candidates = order[first[rows[0]] : end[rows[0]]]
-        if len(set(answers[candidates].tolist())) > 1 or len(set(gold[rows].tolist())) > 1:
-            ambiguous += len(rows)
-            continue
-        for row, candidate in zip(rows, candidates, strict=False):
-            positions[row] = candidate
-    return RowMatch(positions, by, ambiguous)
+    sides = [pd.DataFrame({"key": keys, "value": values}) for keys, values in ((ours, gold), (theirs, answers))]
+    differing = []
+    for side in sides:
+        by_key = side.groupby("key")
+        side["number"] = by_key.cumcount()  # repeated keys match in order
+        n_values = by_key["value"].nunique()
+        differing.append(n_values[n_values > 1].index)
+    found = sides[0].merge(sides[1].reset_index(), on=["key", "number"], how="left")["index"]
+    is_ambiguous = np.isin(ours, theirs) & np.isin(ours, np.concatenate(differing))
+    positions = found.fillna(-1).to_numpy(dtype=np.intp)
+    positions[is_ambiguous] = -1
+    return RowMatch(positions, by, int(is_ambiguous.sum()))
 
 
 def _add_normalised(

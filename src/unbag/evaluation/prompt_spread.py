@@ -1,7 +1,7 @@
 """Spread of a language model's metrics over several prompts."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from unbag import challenge_sets
 from unbag.challenge_sets.results import Result
@@ -23,20 +23,8 @@ class PromptSpread(NamedTuple):
     values: dict[str, float]  # value by the name of the prompt, at least two
     mean: float
     deviation: float  # denominator: prompts - 1
-
-    @property
-    def lowest(self) -> str:
-        """Name of the prompt with the lowest value. Ties go to the first prompt."""
-        return min(self.values, key=self.values.__getitem__)
-
-    @property
-    def highest(self) -> str:
-        """Name of the prompt with the highest value. Ties go to the first prompt."""
-        return max(self.values, key=self.values.__getitem__)
-
-    def to_json(self) -> dict[str, Any]:
-        """Convert the result to a JSON object."""
-        return {**self._asdict(), "lowest": self.lowest, "highest": self.highest}
+    lowest: str  # name of the prompt with the lowest value, the first one of equal values
+    highest: str
 
 
 def compute_prompt_spreads(results: Sequence[Result]) -> list[PromptSpread]:
@@ -58,6 +46,7 @@ def compute_prompt_spreads(results: Sequence[Result]) -> list[PromptSpread]:
             if len(values) < 2:
                 continue
             over = compute_seed_spread(list(values.values()))
-            fields = (name, set_name, corpus, metric.name, metric.label)
-            spreads.append(PromptSpread(*fields, values, over.mean, over.standard_deviation or 0.0))
+            fields = (name, set_name, corpus, metric.name, metric.label, values)
+            ends = (pick(values, key=values.__getitem__) for pick in (min, max))
+            spreads.append(PromptSpread(*fields, over.mean, over.standard_deviation or 0.0, *ends))
     return spreads

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -10,12 +11,13 @@ import numpy as np
 
 from unbag import challenge_sets
 from unbag.challenge_sets import selection
-from unbag.challenge_sets.request import BuiltSet, SetRequest, build_requested_set, select_complete_examples
+from unbag.challenge_sets.request import BuiltSet, SetRequest, select_complete_examples
 from unbag.data.columns import read_column
 from unbag.data.labels import LABELS
 from unbag.data.predictions import NONE
 from unbag.evaluation import result_folder
 from unbag.evaluation.comparison import Comparison, compare_common_examples
+from unbag.evaluation.evaluator import Scorer, SetEvaluation
 from unbag.evaluation.lexical_baseline import BaselinePredictions, LexicalBaseline
 from unbag.evaluation.outcome import EvaluationCallbacks, EvaluationOutcome, FailureLog
 from unbag.evaluation.prediction_labels import resolve_answers
@@ -103,32 +105,37 @@ def score_published_predictions(
     store = get_cache_folder(PREDICTIONS) if predictions is None else predictions
     baseline = LexicalBaseline({}, callbacks) if lexical_baseline else None
     failures = FailureLog((), keep_going=keep_going, on_failure=callbacks.on_failure)
-    scored: dict[tuple[int, int], ScoredResult] = {}
-    for set_number, request in enumerate(requests):
-        if callbacks.on_set is not None:
-            callbacks.on_set(request.name)
-        try:
-            built = request if isinstance(request, BuiltSet) else build_requested_set(request)
-        except Exception as error:
-            failures.add(request.name, error)
-            continue
-        words: BaselinePredictions | None = None
+    evaluation = _PublishedEvaluation(
+        list(records), store, callbacks, failures, baseline, models, records, labels, threshold, by_order
+    )
+    scored = evaluation.run(requests)
+    contents = write_scored_results(scored, Path(output_dir), failures.failures)
+    return PublishedOutcome([each.result for each in scored], failures.failures, contents, scored)
+
+
+@dataclass
+class _PublishedEvaluation(SetEvaluation):
+    """Evaluation of published predictions."""
+
+    models: Sequence[tuple[PublishedPredictions, ModelColumn]]
+    records: Mapping[str, Mapping[str, Any]]  # by the name of the model
+    labels: Sequence[str]
+    threshold: Threshold | None
+    by_order: bool
+
+    def predict(self, built_set: BuiltSet) -> dict[int, Scorer]:
+        """Find the predictions for the rows of a set. Models of one table share its rows, which are matched once."""
         matches: dict[int, RowMatch] = {}
-        for model_number, (table, model) in enumerate(models):
+        scorers: dict[int, Scorer] = {}
+        for place, (table, model) in enumerate(self.models):
             try:
-                # Models of one table share its rows, which are matched once per set.
                 if id(table) not in matches:
-                    matches[id(table)] = match_rows(table, built, by_order=by_order)
-                if words is None:
-                    words = baseline.predict(built, store) if baseline else BaselinePredictions()
-                scored[model_number, set_number] = _score(
-                    table, model, built, matches[id(table)], words, records[model.name], labels, threshold
-                )
+                    matches[id(table)] = match_rows(table, built_set, by_order=self.by_order)
+                match, record = matches[id(table)], self.records[model.name]
+                scorers[place] = partial(_score, table, model, built_set, match, record, self.labels, self.threshold)
             except Exception as error:
-                failures.add(request.name, error, model.name)
-    in_order = [scored[place] for place in sorted(scored)]  # by model, then by set
-    contents = write_scored_results(in_order, Path(output_dir), failures.failures)
-    return PublishedOutcome([each.result for each in in_order], failures.failures, contents, in_order)
+                self.failures.add(built_set.name, error, model.name)
+        return scorers
 
 
 def _build_record(table: PublishedPredictions, model: ModelColumn, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -177,10 +184,10 @@ def _score(
     model: ModelColumn,
     built: BuiltSet,
     match: RowMatch,
-    words: BaselinePredictions,
     record: Mapping[str, Any],
     labels: Sequence[str],
     threshold: Threshold | None,
+    baseline: BaselinePredictions,
 ) -> ScoredResult:
     """Score the predictions of a model on a set."""
     gold = read_column(built.rows, "label").to_numpy()
@@ -232,7 +239,8 @@ def _score(
     if threshold is not None:
         answers, record["ranking"], _ = apply_threshold(answers, gold[mask], threshold)
         record |= {"threshold": str(threshold), "label_order": ",".join(resolved.predictions.label_space)}
-    baseline = words if words.answers is None else words._replace(answers=words.answers.select(mask))
+    if baseline.answers is not None:
+        baseline = baseline._replace(answers=baseline.answers.select(mask))
     return score_set_predictions(part, answers, record, baseline)
 
 

@@ -21,7 +21,6 @@ from unbag.inference.tokenization import (
     choose_batch_tokens,
     compute_length_limit,
     encode_pairs,
-    iter_process_batches,
 )
 
 
@@ -66,8 +65,10 @@ class ClassifierInTraining:
         group = connect_process_group()
         mine: list[tuple[Any, Any]] = []
         with _evaluation_mode(self._model):
-            for rows, is_new in iter_process_batches(batches, group.world_size, group.rank):
-                # Several processes must call the model equally often, so one alone must not split a batch.
+            # Every process calls the model equally often, since a sharded or wrapped model waits for all processes. So
+            # some processes repeat the last batch and ignore its predictions, and none splits a batch.
+            for number in range(group.rank, group.rank + len(batches), group.world_size):
+                rows, is_new = batches[min(number, len(batches) - 1)], number < len(batches)
                 if group.world_size == 1:
                     mine += self._splitter.run_in_parts(rows, pairs.lengths, partial(self._probabilities, pairs))
                 elif is_new:

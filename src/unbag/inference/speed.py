@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from unbag.inference.predictor import Predictor
 
@@ -24,10 +24,6 @@ class SpeedTiming(NamedTuple):
     p50: float  # median over the pairs of the time of the pair's call, in milliseconds
     p99: float  # time of the call within which 99 % of the pairs have their prediction, in milliseconds
     calls: int
-
-    def to_json(self) -> dict[str, Any]:
-        """Convert the timing to a JSON object."""
-        return self._asdict()
 
 
 def measure_speed(

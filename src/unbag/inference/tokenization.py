@@ -57,22 +57,6 @@ def build_token_batches(lengths: Sequence[int], max_tokens: int) -> Iterator[NDA
         start = stop
 
 
-def iter_process_batches(
-    batches: Sequence[NDArray[np.intp]], world_size: int, rank: int
-) -> Iterator[tuple[NDArray[np.intp], bool]]:
-    """Yield tuples (batch, is_new) for one process. `is_new` is False if the batch repeats an earlier one.
-
-    Every process gets equally many, since a sharded or wrapped model waits for all processes. If there are not enough
-    batches for the last round, some processes repeat the last batch and ignore its predictions.
-
-    >>> batches = [np.array([row]) for row in range(3)]
-    >>> [(batch.tolist(), is_new) for batch, is_new in iter_process_batches(batches, world_size=2, rank=1)]
-    [([1], True), ([2], False)]
-    """
-    for number in range(rank, rank + len(batches), world_size):
-        yield batches[min(number, len(batches) - 1)], number < len(batches)
-
-
 def pad_sequences(
     sequences: Sequence[Sequence[int]], padding_value: int, padding_side: Literal["left", "right"]
 ) -> NDArray[np.int64]:

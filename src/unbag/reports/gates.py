@@ -12,6 +12,7 @@ from unbag.challenge_sets.views.tables import format_count, format_interval
 from unbag.evaluation.gates import GateReport, GateResult
 from unbag.reports.comparison import format_difference, format_p_value
 from unbag.reports.formats import ExportedTable, GroupedTable
+from unbag.scoring.bootstrap import to_json
 
 _STYLES = {"passes": "green", "fails": "bold red", "inconclusive": "yellow", "not computed": "bold red"}
 
@@ -73,7 +74,7 @@ def export_gates(report: GateReport) -> ExportedTable:
         for each in report.gates
     ]
     sentence = format_gate_verdict(report.gates, strict=report.strict)
-    records = [each.to_json() for each in report.gates]
+    records = [to_json(vars(each)) for each in report.gates]
     flat = [
         {name: value for name, value in record.items() if name != "estimate"} | record["estimate"] for record in records
     ]
@@ -86,7 +87,7 @@ def export_gates(report: GateReport) -> ExportedTable:
         "passed": not report.is_failure,
         "strict": report.strict,
         "gates": records,
-        "changed_labels": [each.to_json() for each in report.changed_labels],
+        "changed_labels": [to_json(each._asdict()) for each in report.changed_labels],
         "notes": report.notes,
         "verdict": sentence,
     }
