@@ -193,7 +193,7 @@ def _mask(rows: NDArray[np.intp], n: int) -> Bools:
 def answers(built: BuiltSet, predictor: Any, out: Path) -> SetPredictions:
     """Predict the rows of a set with a model; stored predictions are reused."""
     found = predict_rows(built.rows, predictor, out)
-    return SetPredictions(found.load_probabilities(), found.label_space, found.has_probabilities)
+    return found.to_set_predictions()
 
 
 def scored(built: BuiltSet, found: SetPredictions) -> list[tuple[str, Estimate]]:

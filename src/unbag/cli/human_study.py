@@ -41,7 +41,6 @@ def sample(
       unbag human-study score people people/sheet.csv
     """
     from unbag.challenge_sets.request import build_requested_set, create_validated_builder
-    from unbag.data.predictions import SetPredictions
     from unbag.evaluation import human_study
     from unbag.evaluation.model_loading import load_predictor
     from unbag.inference.label_probe import validate_label_order
@@ -58,7 +57,7 @@ def sample(
     with show_progress(0, is_visible=not as_json) as callbacks:
         on_rows = callbacks.for_step("permuted")
         predicted = predict_rows(built.rows, predictor, RUNS_FOLDER / PREDICTIONS, progress=on_rows)
-    predictions = SetPredictions(predicted.load_probabilities(), predicted.label_space, predicted.has_probabilities)
+    predictions = predicted.to_set_predictions()
     sampled = human_study.sample_permuted_pairs(built.rows, predictions, n_pairs=num_pairs, seed=request.seed)
     human_study.write_annotation_sheet(sampled, output_dir)
     sheet, key = output_dir / human_study.SHEET, output_dir / human_study.KEY

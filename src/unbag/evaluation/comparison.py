@@ -30,8 +30,6 @@ from unbag.scoring.significance import (
     compute_seed_spread,
     compute_unpaired_difference,
     correct_p_values,
-    extract_binary_outcomes,
-    mcnemar_test,
     resample_statistics,
     run_seed_test,
 )
@@ -387,14 +385,14 @@ class _PairwiseComparison:
                     compute_unpaired_difference(scores[0][0][path], scores[1][0][path]), n, "unpaired", None
                 )
                 continue
-            drawn = [self._draws(run)[run.file, run.number, path] for run in (first, second)]
-            bootstrap = compute_difference_from_draws(pair[0], pair[1], drawn[0], drawn[1])
-            binary = extract_binary_outcomes(pair[0], pair[1])
-            test, p = ("bootstrap", bootstrap.p) if binary is None else ("mcnemar", mcnemar_test(*binary).p)
-            sources = bootstrap.difference.n
-            if binary is None and sources < FEW:
+            test, compared = "mcnemar", compare_binary_outcomes(pair[0], pair[1])
+            if compared is None:
+                drawn = [self._draws(run)[run.file, run.number, path] for run in (first, second)]
+                test, compared = "bootstrap", compute_difference_from_draws(pair[0], pair[1], drawn[0], drawn[1])
+            sources = compared.difference.n
+            if test == "bootstrap" and sources < FEW:
                 self._notes.append(f"{title}: only {sources} source examples for the bootstrap; p-values are too small")
-            yield difference(bootstrap.difference.copy_with_sample(None, n), sources, test, p)
+            yield difference(compared.difference.copy_with_sample(None, n), sources, test, compared.p)
 
     def _draws(self, run: LocatedResult) -> dict[tuple[Path, int, str], Floats]:
         """Resample the values of all systems with stored examples on a run's task. The resamples are cached."""

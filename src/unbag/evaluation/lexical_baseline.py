@@ -126,8 +126,7 @@ class LexicalBaseline:
         predicted = predict_rows(built_set.rows, predictor, store, progress=progress)
         if connect_process_group().rank:  # the first process scores
             return BaselinePredictions()
-        answers = SetPredictions(predicted.load_probabilities(), predicted.label_space, predicted.has_probabilities)
-        return BaselinePredictions(answers, dict(predictor.identity or {}))
+        return BaselinePredictions(predicted.to_set_predictions(), dict(predictor.identity or {}))
 
     def build_recipe(self, language: str) -> LexicalTrainingOptions | None:
         """Build the recipe (training options) for a language. Return None if there is no training data."""

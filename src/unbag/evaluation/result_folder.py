@@ -106,7 +106,7 @@ def validate_result_folder(folder: Path, models: Mapping[str, Mapping[str, Any] 
         if _version(before.model) != _version(record) and others:
             now, then = (
                 ", ".join(f"{field} {value}" for field, value in version.items())
-                for version in _versions(record, before.model)
+                for version in _find_differences(record, before.model, _VERSION)
             )
             raise ValueError(
                 f"{folder}: expected results of {name} at {now}, got results on {', '.join(sorted(others))} at {then}; "
@@ -204,7 +204,10 @@ def _slot(result: Result) -> tuple[str, ...]:
 def _describe_differences(result: Result, before: Result) -> str:
     """Describe the differences between the inputs of two results: options, version of the model, and rows."""
     now, then = _as_json(result.config), _as_json(before.config)
-    pairs = (_find_differences(now, then, sorted({**now, **then})), _versions(result.model, before.model))
+    pairs = (
+        _find_differences(now, then, sorted({**now, **then})),
+        _find_differences(result.model, before.model, _VERSION),
+    )
     differences = [f"{name} {ours[name]}, before {theirs[name]}" for ours, theirs in pairs for name in ours]
     has_same_rows = result.data.get("sha256") == before.data.get("sha256")
     return "; ".join(differences) or ("" if has_same_rows else "other rows")
@@ -227,11 +230,6 @@ def _as_json(value: Mapping[str, Any]) -> dict[str, Any]:
 
 def _version(model: Mapping[str, Any]) -> list[Any]:
     return [model.get(name) for name in _VERSION]
-
-
-def _versions(model: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Collect the fields in which two versions differ."""
-    return _find_differences(model, other, _VERSION)
 
 
 def _find_differences(

@@ -58,7 +58,7 @@ def score_predictions(
     may_abstain = getattr(predictor, "may_abstain", False)
     names = built_set.rows.features["label"].names
     labels = read_column(built_set.rows, "label").to_numpy()
-    answers = _answers(stored_predictions, may_abstain)
+    answers = stored_predictions.to_set_predictions(may_abstain=may_abstain)
     reasons = [] if answers.unanswered is None else stored_predictions.load_unanswered()
     if answers.unanswered is not None:
         abstained_share = estimate_unanswered_share(answers.unanswered, built_set)
@@ -75,7 +75,7 @@ def score_predictions(
     if control is not None and control is not stored_predictions:
         n = int(built_set.skill_score_mask.sum())
         parts = range(0, n * shuffled.compute_num_shuffles(n), n)
-        control_answers = _answers(control, may_abstain)
+        control_answers = control.to_set_predictions(may_abstain=may_abstain)
         draws = [control_answers.select(slice(start, start + n)) for start in parts]
     if threshold is not None:
         answers, *draws = (each.align_to_gold(names) for each in (answers, *draws))
@@ -97,13 +97,6 @@ def score_predictions(
         else [scatter_predictions(each, built_set.skill_score_mask) for each in draws]
     )
     return score_set_predictions(built_set, answers, {**record, **counts}, baseline, draws)
-
-
-def _answers(predicted: StoredPredictions, may_abstain: bool) -> SetPredictions:
-    probabilities = predicted.load_probabilities()
-    # Predictors abstain by predicting equal probabilities for all labels.
-    unanswered = (probabilities == probabilities[:, :1]).all(axis=1) if may_abstain else None
-    return SetPredictions(probabilities, predicted.label_space, predicted.has_probabilities, unanswered)
 
 
 def score_set_predictions(
@@ -159,10 +152,13 @@ def write_scored_results(
         new = [results.SkippedSet(each.set, each.model, each.reason) for each in failures]
         evaluated = {result.set for result in combined}
         skipped = [each for each in before if each.set not in evaluated and each not in new] + new
-        selections = [
-            *(_selections(output_dir) if previous_indices else ()),
-            *(scored.examples for scored in scored_results),
-        ]
+        selections: list[ExampleSelection] = []
+        if previous_indices:
+            try:
+                selections += report_examples.read_selections(output_dir / report_examples.FILE)
+            except ValueError as error:  # the file has another version
+                logger.warning("%s", error)
+        selections += [scored.examples for scored in scored_results]
         contents = FolderContents.from_selections(combined, selections, skipped)
         examples = [each for each in contents.examples if each is not None]
         report_examples.write_selections(examples, output_dir / report_examples.FILE)
@@ -173,15 +169,6 @@ def write_scored_results(
         samples.write_samples(combined, output_dir, previous_indices, labels)
         results.write_results(combined, output_dir / results.FILE, skipped)
     return contents
-
-
-def _selections(folder: Path) -> list[ExampleSelection]:
-    """Read the selected examples of a folder. If the file has another version, logs a warning and returns none."""
-    try:
-        return report_examples.read_selections(folder / report_examples.FILE)
-    except ValueError as error:
-        logger.warning("%s", error)
-        return []
 
 
 def estimate_unanswered_share(unanswered: NDArray[np.bool_], built: BuiltSet) -> Estimate:

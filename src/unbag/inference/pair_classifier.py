@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from unbag.inference.llm.prompt_file import PromptFile
 from unbag.inference.loading import Classifier, validate_token_ids
 from unbag.inference.memory import BatchSplitter
-from unbag.inference.predictor import BatchingPredictor, validate_pairs, validate_probabilities
+from unbag.inference.predictor import BatchingPredictor, validate_pairs
 from unbag.inference.single_output import ThresholdedPredictor
 from unbag.inference.tokenization import EncodedPairs, build_token_batches, encode_pairs, encode_texts
 
@@ -53,8 +53,7 @@ class PairClassifier(ThresholdedPredictor, BatchingPredictor):
         validate_token_ids(pairs.input_ids, self._network, self.tokenizer)
         self.truncated += pairs.truncated
         for rows in build_token_batches(pairs.lengths, self.batch_tokens):
-            for subset, values in self._splitter.run_in_parts(rows, pairs.lengths, partial(self._probabilities, pairs)):
-                yield subset, validate_probabilities(values, len(subset), self.label_space)
+            yield from self._splitter.run_in_parts(rows, pairs.lengths, partial(self._probabilities, pairs))
 
     def _encode(self, premises: Sequence[str], hypotheses: Sequence[str]) -> EncodedPairs:
         if self.template is not None:

@@ -25,6 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from unbag.data.predictions import SetPredictions
 from unbag.utils.hashing import hash_columns
 from unbag.utils.storage import StorageFolder
 
@@ -76,6 +77,12 @@ class StoredPredictions:
     def load_probabilities(self, labels: Sequence[str] | None = None) -> NDArray[np.float32]:
         """Load the probabilities of the given labels (default: all), shape (n, labels), in row order."""
         return np.stack([self.table.column(label).to_numpy() for label in labels or self.label_space], axis=1)
+
+    def to_set_predictions(self, *, may_abstain: bool = False) -> SetPredictions:
+        """Convert to predictions of a set. If the predictor may abstain, equal probabilities are no prediction."""
+        probabilities = self.load_probabilities()
+        unanswered = (probabilities == probabilities[:, :1]).all(axis=1) if may_abstain else None
+        return SetPredictions(probabilities, self.label_space, self.has_probabilities, unanswered)
 
     def load_unanswered(self) -> list[str | None]:
         """Load the reason of each row without an answer, with an excerpt of the response; None for other rows."""

@@ -81,7 +81,7 @@ class BatchingPredictor(ABC):
         probabilities = np.empty((len(premises), len(self.label_space)), dtype=np.float32)
         for rows, values in self.iter_batches(premises, hypotheses):
             probabilities[rows] = values
-        return probabilities
+        return validate_probabilities(probabilities, len(premises), self.label_space)
 
 
 def validate_pairs(premises: Sequence[str], hypotheses: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -6,7 +6,7 @@ endpoints from the environment and its configuration files (`AWS_ENDPOINT_URL`, 
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import cached_property
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
@@ -29,26 +29,18 @@ def is_url(location: str | Path) -> bool:
     return "://" in str(location) and not str(location).startswith(_LOCAL)
 
 
+@dataclass(frozen=True)
 class StorageFolder:
     """Folder of files at a local path or a URL. Nothing is created before the first write."""
 
-    def __init__(self, place: "str | Path | StorageFolder") -> None:
-        self._place = str(place)
-        self.is_local = not is_url(self._place)
-        if not self.is_local:
-            _ = self._remote  # an unknown scheme, or one whose package is missing, raises now
+    place: "str | Path | StorageFolder"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "place", str(self.place))
+        _ = self._remote  # an unknown scheme, or one whose package is missing, raises now
 
     def __str__(self) -> str:
-        return self._place
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, StorageFolder) and self._place == other._place
-
-    def __hash__(self) -> int:
-        return hash(self._place)
-
-    def __reduce__(self) -> Any:
-        return StorageFolder, (self._place,)  # connections cannot be pickled, so each process opens a new one
+        return str(self.place)
 
     def __truediv__(self, name: str) -> "StorageFolder":
         return StorageFolder(self.get_location(name))
@@ -56,22 +48,27 @@ class StorageFolder:
     @property
     def name(self) -> str:
         """Last component of the path or URL."""
-        return self._place.rstrip("/").rpartition("/")[2]
+        return str(self).rstrip("/").rpartition("/")[2]
 
     @property
     def path(self) -> Path:
         """Local path of the folder. A folder at a URL has none and raises a `ValueError`."""
         if not self.is_local:
             raise ValueError(f"expected a local folder, got {self}; pass a local path")
-        return Path(self._place.removeprefix(_LOCAL))
+        return Path(str(self).removeprefix(_LOCAL))
 
-    @cached_property
+    @property
+    def is_local(self) -> bool:
+        """Whether the folder is at a local path."""
+        return not is_url(str(self))
+
+    @property
     def _remote(self) -> tuple[Any, str]:
         """File system, and the folder's path in it."""
         if self.is_local:
             return LocalFileSystem(), str(self.path.absolute())
-        # Cached listings would hide files written by other machines.
-        system, path = fsspec.url_to_fs(self._place, use_listings_cache=False)
+        # fsspec keeps the connections. Cached listings would hide files written by other machines.
+        system, path = fsspec.url_to_fs(str(self), use_listings_cache=False)
         return system, path.rstrip("/")
 
     @contextmanager
@@ -90,7 +87,7 @@ class StorageFolder:
 
     def get_location(self, name: str) -> str:
         """Build the path or URL of a file in the folder."""
-        return str(self.path / name) if self.is_local else f"{self._place.rstrip('/')}/{name}"
+        return str(self.path / name) if self.is_local else f"{str(self).rstrip('/')}/{name}"
 
     def read(self, name: str) -> bytes:
         """Read the content of a file."""

@@ -40,7 +40,6 @@ from unbag.inference.predictor import (
     LabelSource,
     ModelError,
     validate_pairs,
-    validate_probabilities,
 )
 from unbag.inference.tokenization import (
     build_token_batches,
@@ -255,8 +254,7 @@ class CausalPredictor(BatchingPredictor):
 
         for rows in build_token_batches(sizes, self.batch_tokens):
             for subset, scores in self._splitter.run_in_parts(rows, sizes, run):
-                values = scores.softmax(dim=-1).numpy()
-                yield subset, validate_probabilities(values, len(subset), self.label_space)
+                yield subset, scores.softmax(dim=-1).numpy()
 
     def _rendered(self, premise: str, hypothesis: str) -> str:
         """Render the prompt text before a label's word. Without a chat template, a space follows the prompt."""

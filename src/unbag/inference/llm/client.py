@@ -21,7 +21,7 @@ except ImportError as error:
     raise ImportError("an endpoint requires the openai client: pip install 'unbag[llm]'") from error
 
 from unbag.inference.llm.answer_store import AnswerStore
-from unbag.inference.predictor import BatchingPredictor, EndpointError, group_equal_pairs, validate_probabilities
+from unbag.inference.predictor import BatchingPredictor, EndpointError, group_equal_pairs
 from unbag.utils.files import get_cache_folder
 from unbag.utils.redaction import extract_first_line, redact
 from unbag.utils.sqlite_cache import SqliteCache
@@ -145,9 +145,8 @@ class EndpointClient(BatchingPredictor):
             for request in as_completed(requests):
                 pairs = requests[request]
                 rows = np.array([row for pair in pairs for row in rows_of[pair]], dtype=np.intp)
-                probabilities = np.asarray(self._compute_probabilities(pairs, request.result()))
-                values = np.repeat(probabilities, [len(rows_of[pair]) for pair in pairs], axis=0)
-                yield rows, validate_probabilities(values, len(rows), self.label_space)
+                probabilities = np.asarray(self._compute_probabilities(pairs, request.result()), np.float32)
+                yield rows, np.repeat(probabilities, [len(rows_of[pair]) for pair in pairs], axis=0)
         finally:  # requests in flight are completed, since they are paid for
             pool.shutdown(wait=True, cancel_futures=True)
         self._answers.validate_version()
