@@ -10,6 +10,7 @@ from unbag.utils.progress import OnProgress
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.results import Result
+    from unbag.evaluation.comparison import Comparison
     from unbag.evaluation.result_folder import FolderContents
 
 logger = logging.getLogger(__name__)
@@ -39,6 +40,7 @@ class EvaluationOutcome:
     results: "list[Result]"
     skipped: list[EvaluationFailure]  # sets without a result, in the order in which they failed
     contents: "FolderContents | None" = None  # results folder with earlier results; None if nothing was written
+    compare: "Callable[[], Comparison | None]" = lambda: None  # compares several models of published predictions
 
 
 class FailureLog:

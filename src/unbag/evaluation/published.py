@@ -54,20 +54,6 @@ _LEAST_ROWS: Final = 8  # pairs of each label in the corpus whose accuracy is re
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class PublishedOutcome(EvaluationOutcome):
-    """Outcome of `score_published_predictions`."""
-
-    scored: Sequence[ScoredResult] = ()
-
-    def compare(self) -> Comparison | None:
-        """Compare the models on their common examples. Returns None for one model."""
-        if len({result.model["name"] for result in self.results}) < 2:
-            return None
-        examples = [read_column(each.rows, "source_id").unique().to_pylist() for each in self.scored]
-        return compare_common_examples(self.results, examples)
-
-
 def score_published_predictions(
     sources: Sequence[PredictionSource],
     sets: Sequence[SetRequest | BuiltSet | str],
@@ -81,7 +67,7 @@ def score_published_predictions(
     by_order: bool = False,
     keep_going: bool = False,
     callbacks: EvaluationCallbacks = EvaluationCallbacks(),  # noqa: B008 (immutable)
-) -> PublishedOutcome:
+) -> EvaluationOutcome:
     """Score files or tables of predictions on challenge sets, and write `results.json` and the examples to a folder.
 
     The scores cover the examples whose rows all have a prediction.
@@ -110,7 +96,19 @@ def score_published_predictions(
     )
     scored = evaluation.run(requests)
     contents = write_scored_results(scored, Path(output_dir), failures.failures)
-    return PublishedOutcome([each.result for each in scored], failures.failures, contents, scored)
+    return EvaluationOutcome(
+        [each.result for each in scored], failures.failures, contents, compare=partial(_compare_models, scored)
+    )
+
+
+def _compare_models(scored: Sequence[ScoredResult]) -> Comparison | None:
+    """Compare the models on their common examples. Returns None for one model."""
+    results = [each.result for each in scored]
+    if len({result.model["name"] for result in results}) < 2:
+        return None
+    return compare_common_examples(
+        results, [read_column(each.rows, "source_id").unique().to_pylist() for each in scored]
+    )
 
 
 @dataclass
