@@ -195,8 +195,7 @@ def _join(ours: Hashes, theirs: Hashes, gold: NDArray[Any], answers: NDArray[np.
         differing.append(n_values[n_values > 1].index)
     found = sides[0].merge(sides[1].reset_index(), on=["key", "number"], how="left")["index"]
     is_ambiguous = np.isin(ours, theirs) & np.isin(ours, np.concatenate(differing))
-    positions = found.fillna(-1).to_numpy(dtype=np.intp)
-    positions[is_ambiguous] = -1
+    positions = np.where(is_ambiguous, -1, found.fillna(-1)).astype(np.intp)
     return RowMatch(positions, by, int(is_ambiguous.sum()))
 
 
