@@ -29,11 +29,8 @@ from unbag.utils.hub import is_model_name
 from unbag.utils.options import suggest_name
 from unbag.utils.safe_io import validate_file
 
-_OF_ENDPOINT_RUNS: Final = ("spending", "cache")
-"""Options of an endpoint that only the library itself passes. They do not affect predictions."""
-
 _NOT_RECORDED: Final = {
-    *_OF_ENDPOINT_RUNS,
+    "spending",  # counts requests; passed only by the library itself
     *(name for name, (_, option) in MODEL_OPTIONS.items() if not option.affects_predictions),
 }
 
@@ -53,7 +50,7 @@ def _names(kwargs: type, *internal: str) -> frozenset[str]:
 
 CLASSIFIER: Final = ModelType("a classifier", "a Hub id or a folder", _names(ClassifierKwargs))
 CAUSAL: Final = ModelType("a causal language model", "causal:ORG/LM", _names(CausalKwargs))
-ENDPOINT: Final = ModelType("a model behind an endpoint", "endpoint:NAME", _names(EndpointKwargs, *_OF_ENDPOINT_RUNS))
+ENDPOINT: Final = ModelType("a model behind an endpoint", "endpoint:NAME", _names(EndpointKwargs, "spending"))
 BUILT_IN: Final = ModelType(
     "a built-in model",
     "lexical, hypothesis-only or majority",

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, ClassVar, Final, TypeAlias
 from urllib.parse import urlsplit
 
@@ -92,11 +91,10 @@ class EndpointClient(BatchingPredictor):
     `OPENAI_API_KEY`, and is sent to no other host. Without a key, requests have a placeholder, which local servers
     accept. Temporary errors are retried.
 
-    `cache` is the file of the answers (default: `CACHE_FILE` in the user's cache folder, for all endpoints), and
-    `url_suffix` the usual end of the URL: `/v1`, or the route of a classifier.
+    `url_suffix` is the usual end of the URL: `/v1`, or the route of a classifier.
     """
 
-    CACHE_FILE: ClassVar[str]
+    CACHE_FILE: ClassVar[str]  # in the user's cache folder, for all endpoints
     identity: Mapping[str, str]  # everything that determines the probabilities, with the version of the model, if known
 
     def __init__(
@@ -108,7 +106,6 @@ class EndpointClient(BatchingPredictor):
         retries: int = RETRIES,
         no_cache: bool = False,
         spending: EndpointUsage | None = None,
-        cache: Path | None = None,
         url_suffix: str = "/v1",
     ) -> None:
         self.model = model
@@ -131,7 +128,7 @@ class EndpointClient(BatchingPredictor):
         self._base_url = api_url = str(self._client.base_url).rstrip("/")
         if url_suffix != "/v1":
             api_url = f"{api_url.removesuffix(url_suffix).removesuffix('/v1')}/v1"
-        file = SqliteCache(cache or get_cache_folder("answers") / self.CACHE_FILE, "answers", wal=True)
+        file = SqliteCache(get_cache_folder("answers") / self.CACHE_FILE, "answers", wal=True)
         self._answers = AnswerStore(file, self._client, model, api_url=api_url, no_cache=no_cache)
 
     def iter_batches(
