@@ -3,7 +3,6 @@
 import gzip
 import json
 import os
-import random
 import resource
 import signal
 import socket
@@ -142,68 +141,16 @@ def test_named_pipe_in_lexical_model_is_rejected(capsys, tmp_path, good):
     run_rejected(capsys, "lexical", "score", "--premise", "A.", "--hypothesis", "B.", "--model", tmp_path / "model")
 
 
-def spoilt_gz(content):
-    return gzip.compress(HEADER.encode() + PAIR.encode() * 5000)[:-content]
-
-
-def parquet(table):
-    sink = pa.BufferOutputStream()
-    pq.write_table(table, sink)
-    return sink.getvalue().to_pybytes()
-
-
-def one(name, value, kind=None):
-    given = {"premise": ["A."], "hypothesis": ["B."], "label": ["neutral"]}
-    return parquet(pa.table({**given, name: pa.array([value], kind)}))
-
-
-WHOLE = one("label", "neutral")
 LINE = '{"premise": "A.", "hypothesis": "B.", "label": "neutral"}\n'
-CONTENTS = {
-    "cut.csv.gz": spoilt_gz(20),
-    "flipped.csv.gz": (lambda c: c[:60] + bytes([c[60] ^ 255]) + c[61:])(
-        gzip.compress(os.urandom(999) + PAIR.encode())
-    ),
-    "latin.csv": (HEADER + "caf\xe9,b,neutral\n").encode("latin-1"),
-    "nul.csv": HEADER.encode() + b"\0" * 5000,
-    "unclosed.csv": (HEADER + '"' + PAIR * 9000).encode(),
-    "columns.parquet": parquet(pa.table({str(n): [0] for n in range(10_001)})),
-    "surrogate.jsonl": LINE.replace("A.", "A \\ud800.").encode(),
-    "deep.jsonl": LINE.replace('"A."', "[" * 100_000 + "]" * 100_000).encode(),
-    "list-label.jsonl": LINE.replace('"neutral"', "[1]").encode(),
-    "struct.parquet": one("premise", {"a": "A."}),
-    "footer.parquet": WHOLE[:-60] + bytes(40) + WHOLE[-20:],
-    "lfs.csv": f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 12345\n".encode(),
-}
 
 
-@pytest.mark.parametrize("name", CONTENTS)
-def test_invalid_pair_file_error_names_file(capsys, tmp_path, name):
-    path = tmp_path / name
-    path.write_bytes(CONTENTS[name])
+def test_table_with_too_many_columns_is_rejected(capsys, tmp_path):
+    path = tmp_path / "columns.parquet"
+    pq.write_table(pa.table({str(n): [0] for n in range(10_001)}), path)
     err = run_rejected(capsys, "build", "plain", "--data", path, "--output", "out.parquet")
-    assert name in err.replace("\n", "")
+    assert path.name in err.replace("\n", "")
     assert len(err) < 3000
     assert read_files_below(Path.cwd()) == []
-
-
-ODD = {
-    "bom.csv": b"\xef\xbb\xbf" + (HEADER + PAIR).encode(),
-    "utf16.csv": (HEADER + PAIR).encode("utf-16"),
-    "crlf.csv": (HEADER + PAIR).replace("\n", "\r\n").encode(),
-    "more.parquet": one("more", {"a": [{"b": 1.5}]}),
-    "dictionary.parquet": one("label", "neutral", pa.dictionary(pa.int8(), pa.string())),
-    "view.parquet": one("premise", "A.", pa.string_view()),
-    "emoji.jsonl": LINE.replace("A.", "\\ud83d\\ude00").encode(),
-    "members.csv.gz": gzip.compress(HEADER.encode()) + gzip.compress(PAIR.encode()),
-}
-
-
-@pytest.mark.parametrize("name", ODD)
-def test_unusual_valid_file_is_read(tmp_path, name):
-    path = tmp_path / name
-    path.write_bytes(ODD[name])
-    assert open_data(path).count_rows()["labelled"] == 1
 
 
 def peak():
@@ -290,57 +237,20 @@ def test_parquet_rows_with_shared_long_text_are_read(tmp_path):
     assert next(open_data(path).iter_examples()).premise == "x" * MAX_SENTENCE_CHARACTERS
 
 
-VECTORS = {
-    "more.txt": b"a 1 2\nb 1 2 x\n",
-    "nan.txt": b"a 1 2\nb nan 2\n",
-    "binary.txt": random.Random(5).randbytes(9000),
-    "wide.txt": b"a" + b" 1" * 20_000 + b"\n" + b"b\n" * 1000,
-    "promise.vec": b"5 2\na 1 2\n",
-    "dimensions.vec": b"1 99999999999\na 1\n",
-    "cut.txt.gz": gzip.compress(b"a 1 2\n" * 9000)[:-30],
-}
-
-
-def zipped(*members, password=False):
-    path = Path("made.zip")
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in members:
-            archive.writestr(name, content)
-    content = bytearray(path.read_bytes())
-    path.unlink()
-    if password:
-        content[6] |= 1
-        content[content.rindex(b"PK\x01\x02") + 8] |= 1
-    return bytes(content)
-
-
 @pytest.mark.parametrize("ending", [".txt.gz", ".zip"])
 def test_word_vector_compression_bomb_is_rejected(tmp_path, monkeypatch, ending):
     monkeypatch.setattr(safe_io, "GIGABYTE", 1 << 16)
     lines = b"a 1 2\n" * 100_000
     path = tmp_path / f"bomb{ending}"
-    path.write_bytes(zipped(("a.txt", lines)) if ending == ".zip" else gzip.compress(lines))
+    if ending == ".zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("a.txt", lines)
+    else:
+        path.write_bytes(gzip.compress(lines))
     with pytest.raises(
         ValueError, match=rf"bomb{ending}.*line \d+: expected at most 200 times the file size of [\d,]+ bytes"
     ):
         read_word_vectors(path)
-
-
-@pytest.mark.parametrize("name", [*VECTORS, "many.zip", "none.zip", "password.zip", "crc.zip"])
-def test_invalid_word_vectors_error_names_file(capsys, tmp_path, good, name):
-    path = tmp_path / name
-    made = {
-        "many.zip": lambda: zipped(*((f"{n}.txt", "a 1\n") for n in range(3000))),
-        "none.zip": zipped,
-        "password.zip": lambda: zipped(("a.txt", "a 1\n"), password=True),
-        "crc.zip": lambda: (lambda c: c[:40] + bytes([c[40] ^ 255]) + c[41:])(zipped(("a.txt", "a 1 2\n" * 500))),
-    }
-    path.write_bytes(made[name]() if name in made else VECTORS[name])
-    pytest.importorskip("torch", reason="needs unbag[models]")
-    err = run_rejected(capsys, "models", "init", "esim", "--output-dir", "out", "--corpus", good, "--vectors", path)
-    assert name in err.replace("\n", "")
-    assert len(err) < 3000
-    assert read_files_below(Path.cwd()) == []
 
 
 ENDLESS = {

@@ -1,6 +1,7 @@
 """Tests of the readers of other people's files: damaged content is read, or rejected with one line.
 
-`sample_files.zip` contains a valid file per reader (`READER/sound`), and inputs that once caused errors.
+`sample_files.zip` contains valid files per reader (`READER/sound…`), files that must be rejected (`READER/rejected-…`),
+and inputs that once caused errors.
 """
 
 import json
@@ -53,6 +54,8 @@ READERS = {
     "predictions.csv": ("answers.csv", read_published_predictions),
     "predictions.jsonl": ("answers.jsonl", read_published_predictions),
     "vectors.txt": ("words.txt", read_word_vectors),
+    "vectors.txt.gz": ("words.txt.gz", read_word_vectors),
+    "vectors.vec": ("words.vec", read_word_vectors),
     "vectors.zip": ("words.zip", read_word_vectors),
     "results.json": (results.FILE, results.read_results),
     "examples.json": (report_examples.FILE, report_examples.read_selections),
@@ -94,8 +97,14 @@ def read(name, content, folder):
 
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_sample_file_is_read_or_rejected(sample, folder):
-    found = read(Path(sample).parent.name, SAMPLES[sample], folder)
-    assert not isinstance(found, str) or not sample.endswith("/sound"), found
+    reader, _, kind = sample.partition("/")
+    found = read(reader, SAMPLES[sample], folder)
+    if kind.startswith("sound"):
+        assert found, "a valid file is not empty"
+        assert not isinstance(found, str), found
+    if kind.startswith("rejected"):
+        assert READERS[reader][0] in found, "the message names the file"
+        assert len(found) < 1000
 
 
 REPLACEMENTS = (
