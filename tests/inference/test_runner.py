@@ -193,8 +193,6 @@ def test_invalid_predictions_are_rejected(tmp_path):
         run_prediction(
             tmp_path, rows=ROWS.map(lambda row, i: {"hypothesis": None if i == 50 else "a"}, with_indices=True)
         )
-    with pytest.raises(ValueError, match="at least 1 row per chunk"):
-        predict_rows(ROWS, CountingPredictor(), tmp_path, chunk_rows=0)
     with pytest.raises(ValueError, match="expected 30 predictions for 30 pairs, got 1"):
         run_prediction(tmp_path, CountingPredictor(fn=lambda premises, hypotheses: ["neutral"]))
 

@@ -147,8 +147,6 @@ def _open_store(
     """Validate rows and predictor, and compute the key of the predictions. Returns the rows in Arrow format."""
     if missing := [name for name in MODEL_COLUMNS if name not in rows.column_names]:
         raise ValueError(f"expected the columns {list(MODEL_COLUMNS)}, got {rows.column_names} without {missing}")
-    if chunk_rows < 1:
-        raise ValueError(f"expected at least 1 row per chunk, got {chunk_rows}")
     rows = rows.select_columns(list(MODEL_COLUMNS)).with_format("arrow")
     starts = range(0, len(rows), chunk_rows)
     content = hash_columns((_validate_texts(rows[at : at + chunk_rows], at) for at in starts), MODEL_COLUMNS)
@@ -238,17 +236,16 @@ def predict_chunk(
         probabilities[positions] = values
         on_rows(len(positions))
     valid = validate_probabilities(probabilities, len(rows), predictor.label_space)
-    table = rows.select(list(ID_COLUMNS)).combine_chunks()
-    for column, label in enumerate(predictor.label_space):
-        table = table.append_column(label, pa.array(np.ascontiguousarray(valid[:, column])))
+    columns = {name: rows.column(name) for name in ID_COLUMNS}
+    columns |= zip(predictor.label_space, np.ascontiguousarray(valid.T), strict=True)
     reasons: Mapping[tuple[str, str], str] = getattr(predictor, "unanswered", {})
     unanswered = [reasons.get(pair) for pair in zip(premises, hypotheses, strict=True)]
     if any(unanswered):
-        table = table.append_column(UNANSWERED, pa.array(unanswered, pa.string()))
+        columns[UNANSWERED] = pa.array(unanswered, pa.string())
     # A function may turn out to return bare labels only when it is called.
     has_probabilities = getattr(predictor, "has_probabilities", True)
     truncated = getattr(predictor, "truncated", 0) - truncated_before
-    return StoredPredictions(table.replace_schema_metadata(None), has_probabilities, truncated, pop_dates())
+    return StoredPredictions(pa.table(columns).combine_chunks(), has_probabilities, truncated, pop_dates())
 
 
 def _validate_texts(table: "pa.Table", first: int) -> "pa.Table":
