@@ -162,18 +162,6 @@ def test_tokens_are_counted_and_priced(endpoint):
     assert str(spending).startswith(f"{len(sizes)} requests answered (0 more reused from earlier runs), ")
 
 
-def test_answers_without_label_are_abstentions(endpoint):
-    endpoint.answers = lambda question: "Who knows?" if " 3 red" in question else answer_by_letters(question)
-    values = connect(endpoint).predict(PREMISES, HYPOTHESES)
-    assert values[3].tolist() == pytest.approx([1 / 3] * 3)
-    assert (np.delete(values, 3, axis=0).max(axis=1) > 0.5).all()
-
-
-def test_filtered_pair_is_abstention(endpoint):
-    endpoint.answers = lambda question: "<filtered>" if " 3 red" in question else answer_by_letters(question)
-    assert connect(endpoint).predict(PREMISES, HYPOTHESES)[3].tolist() == pytest.approx([1 / 3] * 3)
-
-
 def test_key_is_sent_only_to_endpoint(endpoint, monkeypatch, tmp_path, caplog):
     monkeypatch.setenv(KEY, SECRET)
     endpoint.key = SECRET

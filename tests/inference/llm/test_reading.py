@@ -8,14 +8,6 @@ from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
 from unbag.inference.llm.reading import compute_label_probabilities, parse_label
 
 
-@pytest.mark.parametrize(
-    ("text", "label"),
-    [("Neutral", NEUTRAL), ("1. Yes", ENTAILMENT), ("not_entailment", None), ("There is no way to tell.", None)],
-)
-def test_parse_label_reads_words_and_names_of_labels(text, label):
-    assert parse_label(text) == label
-
-
 def test_probabilities_are_normalized_over_words():
     top = [("Yes", math.log(0.5)), (" yes", math.log(0.1)), ("No", math.log(0.2)), ("May", math.log(0.1)), ("I", -3)]
     assert compute_label_probabilities(top) == pytest.approx([6 / 9, 1 / 9, 2 / 9])
