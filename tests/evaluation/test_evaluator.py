@@ -239,7 +239,7 @@ def test_confused_words_warning_names_language_model_options(tmp_path, set_reque
     model.identity, model.label_source = {"kind": kind, "name": "tiny"}, "generated"
     [result] = unbag.evaluate(model, [set_request], output_dir=tmp_path / "out")
     assert result.model["label_probe"] == {"en": "4 of 12"}
-    [said] = [record.getMessage() for record in caplog.records if record.name == "unbag.evaluation.label_check"]
+    [said] = [record.getMessage() for record in caplog.records if record.name == "unbag.inference.label_probe"]
     assert said.startswith(
         "tiny predicts 4 of 12 obvious pairs correctly, but 12 of 12 if 'Maybe' means contradiction and "
         "'No' means neutral: "

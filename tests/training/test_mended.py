@@ -15,7 +15,8 @@ from tests.training.conftest import PAIRS, TURNED, has_equal_weights, write_pair
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import SetRequest
 from unbag.data.labels import LABELS
-from unbag.evaluation import label_check, lexical_baseline
+from unbag.evaluation import lexical_baseline
+from unbag.inference import label_probe
 from unbag.inference.label_probe import ProbeReport
 from unbag.inference.predictor import ModelError
 from unbag.training import interpolation, mended
@@ -126,7 +127,7 @@ def test_mislabelled_original_is_compared_only_with_label_map(compare_with_origi
     fine = ProbeReport(LABELS, 12, LABELS, 12, 12, mislabelled=False)
     wrong = replace(fine, right_declared=0, best=LABELS[::-1], mislabelled=True)
     reports = iter([fine, wrong])
-    monkeypatch.setattr(label_check, "run_label_probe", lambda predictor, language: next(reports))
+    monkeypatch.setattr(label_probe, "run_label_probe", lambda predictor, language: next(reports))
     reason = compare_with_original(label_map=label_map)
     if label_map:
         assert reason is None

@@ -25,7 +25,6 @@ from unbag.data.labels import LabelError
 from unbag.data.predictions import validate_label_space
 from unbag.data.sources import validate_corpus_names
 from unbag.evaluation import model_loading, result_folder
-from unbag.evaluation.label_check import LabelCheckedModel
 from unbag.evaluation.lexical_baseline import BaselinePredictions, LexicalBaseline
 from unbag.evaluation.model_loading import (
     Model,
@@ -39,6 +38,7 @@ from unbag.evaluation.outcome import EvaluationCallbacks, EvaluationOutcome, Fai
 from unbag.evaluation.prediction_table import write_prediction_table
 from unbag.evaluation.scoring import ScoredResult, score_predictions, write_scored_results
 from unbag.inference.distributed import connect_process_group
+from unbag.inference.label_probe import LabelCheckedModel
 from unbag.inference.llm.prompt_file import PromptFile
 from unbag.inference.llm.prompts import DefaultPrompt
 from unbag.inference.options import parse_model_options
