@@ -13,6 +13,7 @@ from tests.fork_server import PYTHON  # noqa: E402
 from tests.integrations.tiny_trainer import build_trainer  # noqa: E402
 from unbag.challenge_sets.request import SetRequest  # noqa: E402
 from unbag.data.labels import LabelError  # noqa: E402
+from unbag.integrations.built_sets import count_rows  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 P_C = "eval_unbag_permuted_p_c"
@@ -189,8 +190,8 @@ def test_early_stopping_can_use_score(tiny_bert, pairs_path, requests, tmp_path)
 def test_max_rows_limits_all_sets_together(tiny_bert, pairs_path, requests, tmp_path, max_rows):
     trainer = build_trainer(tiny_bert, pairs_path, tmp_path)
     whole, bounded = (record_requests(trainer, requests, max_rows=most)._sets for most in (None, max_rows))
-    asked = [len(each.pairs[0]) for each in bounded]
-    assert sum(len(each.pairs[0]) for each in whole) > max_rows, "else there is nothing to bound"
+    asked = [count_rows(each) for each in bounded]
+    assert sum(map(count_rows, whole)) > max_rows, "else there is nothing to bound"
     assert sum(asked) <= max_rows
     assert all(asked)
     for all_rows, some in zip(whole, bounded, strict=True):

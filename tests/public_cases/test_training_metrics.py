@@ -11,10 +11,10 @@ from tests.inference.conftest import make_model, tiny_bert  # noqa: F401 (fixtur
 from tests.integrations.conftest import pairs_path  # noqa: F401 (fixture)
 from tests.integrations.tiny_trainer import build_trainer
 from unbag.challenge_sets import selection
-from unbag.challenge_sets.request import SetRequest
+from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.cli import train as train_command
 from unbag.data import demo
-from unbag.integrations.built_sets import build_set, parse_requests
+from unbag.integrations.built_sets import has_skill_score, parse_requests
 from unbag.training import rearranged, seeds
 
 DATA = {"data": str(demo.get_demo_file("validation"))}
@@ -25,9 +25,9 @@ BEST = {"save_strategy": "best", "load_best_model_at_end": True, "metric_for_bes
 def test_default_size_suffices_for_skill_score(monkeypatch):
     monkeypatch.setattr(selection, "build_suite_request", lambda name: SetRequest(name, None, DATA))
     [request] = parse_requests("plain", None)
-    assert build_set(request).has_skill_score
+    assert has_skill_score(build_requested_set(request))
     [smaller] = parse_requests("plain", request.max_examples // 2)
-    assert request.max_examples == 100 or not build_set(smaller).has_skill_score
+    assert request.max_examples == 100 or not has_skill_score(build_requested_set(smaller))
 
 
 def test_best_metric_without_enough_rows_is_refused_before_training(tiny_bert, pairs_path, tmp_path):  # noqa: F811

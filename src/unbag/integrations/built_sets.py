@@ -1,8 +1,7 @@
 """Challenge sets for training loops: built once, then scored repeatedly."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -10,8 +9,8 @@ from numpy.typing import NDArray
 
 from unbag import challenge_sets
 from unbag.challenge_sets import selection
-from unbag.challenge_sets.base import SCORE, ChallengeSet, MetricDefinition
-from unbag.challenge_sets.request import SetRequest, build_requested_set
+from unbag.challenge_sets.base import SCORE, MetricDefinition
+from unbag.challenge_sets.request import BuiltSet, SetRequest, build_requested_set
 from unbag.data.columns import count_distinct, read_column
 from unbag.data.labels import LABEL_SPACES, LabelError, resolve_output_labels
 from unbag.data.predictions import SetPredictions, scatter_predictions
@@ -27,57 +26,52 @@ BOUNDS: Final = ("low", "high")
 """Suffixes (after `_`) for the lower and upper end of a 95 % interval."""
 
 
-@dataclass(frozen=True)
-class BuiltChallengeSet:
-    """Challenge set with its description and rows."""
+def list_pairs(built: BuiltSet) -> tuple[list[str], list[str]]:
+    """List premises and hypotheses of all rows of a set. The rows with shuffled words come last."""
+    parts = [rows for rows in (built.rows, built.control) if rows is not None]
+    premises, hypotheses = (
+        [text for rows in parts for text in read_column(rows, side).to_pylist()] for side in ("premise", "hypothesis")
+    )
+    return premises, hypotheses
 
-    challenge_set: ChallengeSet
-    rows: Any  # a `datasets.Dataset`
-    # As `challenge_sets.request.BuiltSet.skill_score_mask`, shape (n,).
-    skill_score_mask: NDArray[np.bool_] | None = None
-    control: Any = None  # decisive rows with shuffled words, one draw after the other
 
-    def __len__(self) -> int:
-        return len(self.rows) + (0 if self.control is None else len(self.control))
+def count_rows(built: BuiltSet) -> int:
+    """Count the rows of a set, including those with shuffled words."""
+    return len(built.rows) + (0 if built.control is None else len(built.control))
 
-    @cached_property
-    def pairs(self) -> tuple[list[str], list[str]]:
-        """Premises and hypotheses of all rows. The rows with shuffled words come last."""
-        parts = (self.rows,) if self.control is None else (self.rows, self.control)
-        premises, hypotheses = (
-            [text for rows in parts for text in read_column(rows, side).to_pylist()]
-            for side in ("premise", "hypothesis")
-        )
-        return premises, hypotheses
 
-    @property
-    def has_skill_score(self) -> bool:
-        """Whether the set has enough rows for a skill score, whatever the predictions."""
-        space = tuple(self.rows.features["label"].names)
-        # Any predictions will do: only the gold labels and the number of rows matter here.
-        equal = np.full((len(self.rows), len(space)), 1 / len(space), dtype=np.float32)
-        scores = self.challenge_set.score_rows(self.rows, SetPredictions(equal, space, has_probabilities=True))
-        return self.challenge_set.get_skill_score(scores) is not None
+def has_skill_score(built: BuiltSet) -> bool:
+    """Check whether a set has enough rows for a skill score, whatever the predictions."""
+    space = tuple(built.rows.features["label"].names)
+    # Any predictions will do: only the gold labels and the number of rows matter here.
+    equal = np.full((len(built.rows), len(space)), 1 / len(space), dtype=np.float32)
+    challenge_set = challenge_sets.get_challenge_set(built.name)
+    scores = challenge_set.score_rows(built.rows, SetPredictions(equal, space, has_probabilities=True))
+    return challenge_set.get_skill_score(scores) is not None
 
-    def compute_metrics(self, predictions: SetPredictions) -> dict[str, float]:
-        """Compute the metrics quoted in model cards, with the limits of their confidence intervals, by metric name.
 
-        For example `p_c`, `p_c_low` and `p_c_high`. Metrics without any example are omitted.
-        """
-        # Predictions for the control follow those for the rows, one draw after the other.
-        n = len(self.rows)
-        own, draws = predictions._replace(probabilities=predictions.probabilities[:n]), []
-        if self.control is not None and self.skill_score_mask is not None:
-            size = int(self.skill_score_mask.sum())
-            for start in range(n, len(predictions.probabilities), size):
-                draw = predictions._replace(probabilities=predictions.probabilities[start : start + size])
-                draws.append(scatter_predictions(draw, self.skill_score_mask))
-        values_by_name: dict[str, float] = {}
-        scores = self.challenge_set.score_rows(self.rows, own, shuffled=draws)
-        for quantity, estimate in self.challenge_set.list_metric_values(scores, "quoted"):
-            values = dict(zip(build_metric_names(quantity), (estimate.value, estimate.low, estimate.high), strict=True))
-            values_by_name |= {name: float(value) for name, value in values.items() if value is not None}
-        return values_by_name
+def compute_set_metrics(
+    name: str, rows: Any, predictions: SetPredictions, mask: NDArray[np.bool_] | None = None
+) -> dict[str, float]:
+    """Compute the metrics quoted in model cards, with the limits of their confidence intervals, by metric name.
+
+    For example `p_c`, `p_c_low` and `p_c_high`. Metrics without any example are omitted. Predictions for shuffled words
+    may follow those for the rows, one draw of the rows in `mask` after the other.
+    """
+    n, draws = len(rows), []
+    if mask is not None and (size := int(mask.sum())):
+        for start in range(n, len(predictions.probabilities), size):
+            draw = predictions._replace(probabilities=predictions.probabilities[start : start + size])
+            draws.append(scatter_predictions(draw, mask))
+    challenge_set = challenge_sets.get_challenge_set(name)
+    own = predictions._replace(probabilities=predictions.probabilities[:n])
+    scores = challenge_set.score_rows(rows, own, shuffled=draws)
+    return {
+        each: float(value)
+        for quantity, estimate in challenge_set.list_metric_values(scores, "quoted")
+        for each, value in zip(build_metric_names(quantity), (estimate.value, estimate.low, estimate.high), strict=True)
+        if value is not None
+    }
 
 
 def build_metric_names(metric: MetricDefinition) -> tuple[str, str, str]:
@@ -124,7 +118,7 @@ def _apply_size(sample: SetRequest, max_examples: int | None) -> SetRequest:
     if max_examples is None:
         size = DEFAULT_EXAMPLES
         most = sample.max_examples
-        while (most is None or size < most) and not (built := build_set(request)).has_skill_score:
+        while (most is None or size < most) and not has_skill_score(built := build_requested_set(request)):
             if len(built.rows) < size:
                 break  # all examples of the corpus
             size = 2 * size if most is None else min(2 * size, most)
@@ -132,44 +126,36 @@ def _apply_size(sample: SetRequest, max_examples: int | None) -> SetRequest:
     return request
 
 
-def build_set(request: SetRequest) -> BuiltChallengeSet:
-    """Build a challenge set, or load it from the cache."""
-    item = build_requested_set(request)
-    return BuiltChallengeSet(
-        challenge_sets.get_challenge_set(request.name), item.rows, item.skill_score_mask, item.control
-    )
-
-
-def build_sets(requests: Sequence[SetRequest], max_rows: int | None) -> list[BuiltChallengeSet]:
+def build_sets(requests: Sequence[SetRequest], max_rows: int | None) -> list[BuiltSet]:
     """Build challenge sets with at most `max_rows` rows in total. Rows with shuffled words are counted as well.
 
     Sets with few rows are complete. The others share the remaining rows equally, with as many source examples as fit.
     """
-    sets = [build_set(request) for request in requests]
+    sets = [build_requested_set(request) for request in requests]
     if max_rows is None:
         return sets
     left = max_rows
     # From the smallest to the largest set, so that the others share what a small set leaves.
-    by_size = sorted(range(len(sets)), key=lambda place: len(sets[place]))
+    by_size = sorted(range(len(sets)), key=lambda place: count_rows(sets[place]))
     for done, place in enumerate(by_size):
         share = left // (len(sets) - done)
         sets[place] = _limit_rows(requests[place], sets[place], share)
-        left -= len(sets[place])
+        left -= count_rows(sets[place])
     return sets
 
 
-def _limit_rows(request: SetRequest, built: BuiltChallengeSet, share: int) -> BuiltChallengeSet:
+def _limit_rows(request: SetRequest, built: BuiltSet, share: int) -> BuiltSet:
     """Rebuild a set with as many source examples as give at most `share` rows."""
     examples = count_distinct(built.rows, challenge_sets.get_challenge_set(request.name).example_id)
-    while len(built) > share:
+    while (n := count_rows(built)) > share:
         if examples == 1:
             raise ValueError(
-                f"max_rows: expected a limit of at least {len(built)} rows for {request.name}, the number of rows of "
+                f"max_rows: expected a limit of at least {n} rows for {request.name}, the number of rows of "
                 f"one example, got a limit of {share}; increase max_rows or pass fewer sets"
             )
         # With fewer rows the control has more draws of each row, so the size decreases more slowly than the examples.
-        examples = max(1, min(examples - 1, examples * share // len(built)))
-        built = build_set(replace(request, max_examples=examples))
+        examples = max(1, min(examples - 1, examples * share // n))
+        built = build_requested_set(replace(request, max_examples=examples))
     return built
 
 

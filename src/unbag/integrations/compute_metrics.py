@@ -11,7 +11,7 @@ from unbag import challenge_sets
 from unbag.data.columns import read_numeric_column
 from unbag.data.labels import LABELS, find_label_space, map_label_to_space
 from unbag.data.predictions import SetPredictions
-from unbag.integrations.built_sets import BuiltChallengeSet, resolve_label_names
+from unbag.integrations.built_sets import compute_set_metrics, resolve_label_names
 
 Evaluated = Any  # a `transformers.EvalPrediction`, or another pair of predictions and label ids
 
@@ -43,8 +43,8 @@ def compute_metrics(name: str, rows: Any, id2label: Mapping[int, str]) -> Callab
         ValueError: If the set is unknown or the rows belong to another set. `data.labels.LabelError` if the names are
             not NLI labels. The returned function raises ValueError if the predictions do not match the rows.
     """
-    built = BuiltChallengeSet(challenge_sets.get_challenge_set(name), rows)
-    if missing := [column for column in ("label", *built.challenge_set.columns) if column not in rows.column_names]:
+    required = ("label", *challenge_sets.get_challenge_set(name).columns)
+    if missing := [column for column in required if column not in rows.column_names]:
         raise ValueError(
             f"rows: expected the columns {missing} of the {name} set, got {rows.column_names}; pass the rows of "
             "unbag.load"
@@ -66,7 +66,7 @@ def compute_metrics(name: str, rows: Any, id2label: Mapping[int, str]) -> Callab
             else np.eye(len(order))[outputs.astype(np.intp)]
         )
         probabilities = by_output[:, [order.index(label) for label in space]]
-        return built.compute_metrics(SetPredictions(probabilities, space, has_probabilities))
+        return compute_set_metrics(name, rows, SetPredictions(probabilities, space, has_probabilities))
 
     return metrics
 

@@ -16,11 +16,18 @@ except ImportError as error:
         "it: pip install 'sentence-transformers>=6'"
     ) from error
 
-from unbag.challenge_sets.request import SetRequest
+from unbag import challenge_sets
+from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data.labels import find_label_space
 from unbag.data.predictions import SetPredictions
 from unbag.inference.predictor import validate_probabilities
-from unbag.integrations.built_sets import build_set, get_output_labels, iter_logged_metrics, parse_requests
+from unbag.integrations.built_sets import (
+    compute_set_metrics,
+    get_output_labels,
+    iter_logged_metrics,
+    list_pairs,
+    parse_requests,
+)
 from unbag.utils.files import atomic_write
 
 logger = logging.getLogger(__name__)
@@ -76,7 +83,7 @@ class CrossEncoderEvaluator(BaseEvaluator):
         self.greater_is_better = quantities[primary].higher_is_better
         self.write_csv = write_csv
         self.csv_file = f"{type(self).__name__}{f'_{name}' if name else ''}_results.csv"
-        self._sets = [build_set(request) for request in requests]
+        self._sets = [build_requested_set(request) for request in requests]
 
     def __call__(
         self, model: Any, output_path: str | None = None, epoch: int = -1, steps: int = -1
@@ -95,19 +102,20 @@ class CrossEncoderEvaluator(BaseEvaluator):
         space = find_label_space(order)
         numbers: dict[str, float] = {}
         for each in self._sets:
+            pairs = list(zip(*list_pairs(each), strict=True))
             outputs = model.predict(
-                list(zip(*each.pairs, strict=True)),
+                pairs,
                 batch_size=self.batch_size,
                 apply_softmax=True,
                 convert_to_numpy=True,
                 show_progress_bar=self.show_progress_bar,
             )
             probabilities = np.asarray(outputs)[:, [order.index(label) for label in space]]
-            predictions = SetPredictions(validate_probabilities(probabilities, len(each.pairs[0]), space), space, True)
-            values = {
-                f"{each.challenge_set.name}_{name}": value for name, value in each.compute_metrics(predictions).items()
-            }
-            logger.info("%s: %s", each.challenge_set.title, {name: round(value, 4) for name, value in values.items()})
+            predictions = SetPredictions(validate_probabilities(probabilities, len(pairs), space), space, True)
+            metrics = compute_set_metrics(each.name, each.rows, predictions, each.skill_score_mask)
+            values = {f"{each.name}_{name}": value for name, value in metrics.items()}
+            title = challenge_sets.get_challenge_set(each.name).title
+            logger.info("%s: %s", title, {name: round(value, 4) for name, value in values.items()})
             numbers |= values
         if output_path is not None and self.write_csv:
             self._add_line(Path(output_path) / self.csv_file, {"epoch": epoch, "steps": steps, **numbers})
@@ -117,7 +125,7 @@ class CrossEncoderEvaluator(BaseEvaluator):
 
     def get_config_dict(self) -> dict[str, Any]:
         """Build the config of the evaluator for the model card."""
-        return {"sets": [each.challenge_set.name for each in self._sets]}
+        return {"sets": [each.name for each in self._sets]}
 
     def _add_line(self, file: Path, values: dict[str, float]) -> None:
         """Append a line to the CSV file atomically. The file has a column for every possible metric."""

@@ -14,15 +14,18 @@ except ImportError as error:
     ) from error
 
 from unbag.challenge_sets.base import SCORE, MetricDefinition
-from unbag.challenge_sets.request import SetRequest
+from unbag.challenge_sets.request import BuiltSet, SetRequest
 from unbag.inference.distributed import connect_process_group
 from unbag.inference.live import ClassifierInTraining, unwrap_model
 from unbag.inference.tokenization import EncodedPairs
 from unbag.integrations.built_sets import (
-    BuiltChallengeSet,
     build_sets,
+    compute_set_metrics,
+    count_rows,
     get_output_labels,
+    has_skill_score,
     iter_logged_metrics,
+    list_pairs,
     parse_requests,
 )
 from unbag.scoring.skill import MIN_LABEL_ROWS
@@ -94,7 +97,7 @@ class UnbagCallback(TrainerCallback):
             validate_int("max_rows", max_rows, minimum=1)
         group = connect_process_group()
         self._requests = group.main_process_first(lambda: parse_requests(sets, max_examples))
-        self._sets: list[BuiltChallengeSet] = []
+        self._sets: list[BuiltSet] = []
         self._check(trainer.model)  # building the sets takes long
         self._sets = group.main_process_first(lambda: build_sets(self._requests, max_rows))
         self._check(trainer.model)
@@ -132,9 +135,10 @@ class UnbagCallback(TrainerCallback):
                 metrics[best[0]] = -math.inf if best[1].higher_is_better else math.inf
 
     def _log_cost(self, model: Any) -> None:
-        rows = sum(map(len, self._sets))
+        rows = sum(map(count_rows, self._sets))
         classifier = self._classifier(model)
-        premises, hypotheses = ([text for each in self._sets for text in each.pairs[side]] for side in (0, 1))
+        pairs = list(map(list_pairs, self._sets))
+        premises, hypotheses = ([text for each in pairs for text in each[side]] for side in (0, 1))
         chosen = [number * rows // _TIMED_ROWS for number in range(_TIMED_ROWS)] if rows > _TIMED_ROWS else range(rows)
         some = classifier.encode([premises[row] for row in chosen], [hypotheses[row] for row in chosen])
         classifier.predict(some)  # warm-up, since the first call allocates memory and selects kernels
@@ -146,7 +150,7 @@ class UnbagCallback(TrainerCallback):
                 "each evaluation runs %s rows of %s, which takes about %s s at the measured %s rows per second; "
                 "set max_rows=… to limit this time",
                 f"{rows:,}",
-                ", ".join(each.challenge_set.name for each in self._sets),
+                ", ".join(each.name for each in self._sets),
                 f"{rows / speed:,.1f}",
                 f"{speed:,.0f}",
             )
@@ -155,14 +159,17 @@ class UnbagCallback(TrainerCallback):
         classifier = self._classifier(model)
         # The tokens do not change in training, so the sets are tokenized once.
         if self._encoded is None:
-            self._encoded = [classifier.encode(*each.pairs) for each in self._sets]
+            self._encoded = [classifier.encode(*list_pairs(each)) for each in self._sets]
         group = connect_process_group()
         numbers: dict[str, float] = {}
         for each, pairs in zip(self._sets, self._encoded, strict=True):
             predictions = classifier.predict(pairs)
             # One process scores and broadcasts, so that all processes select the same best model.
-            values = group.broadcast(each.compute_metrics(predictions) if group.rank == 0 else {})
-            numbers |= {f"{PREFIX}{each.challenge_set.name}_{name}": value for name, value in values.items()}
+            computed = (
+                compute_set_metrics(each.name, each.rows, predictions, each.skill_score_mask) if group.rank == 0 else {}
+            )
+            values = group.broadcast(computed)
+            numbers |= {f"{PREFIX}{each.name}_{name}": value for name, value in values.items()}
         return numbers
 
     def _classifier(self, model: Any) -> ClassifierInTraining:
@@ -191,10 +198,10 @@ class UnbagCallback(TrainerCallback):
             return
         name, metric = found
         for each in self._sets if metric is SCORE else ():
-            if name.startswith(f"{PREFIX}{each.challenge_set.name}_") and not each.has_skill_score:
+            if name.startswith(f"{PREFIX}{each.name}_") and not has_skill_score(each):
                 raise ValueError(
                     f"metric_for_best_model: expected a set with {MIN_LABEL_ROWS} rows or more of two labels, got "
-                    f"{len(each.rows)} rows of {each.challenge_set.name}; increase max_examples or max_rows"
+                    f"{len(each.rows)} rows of {each.name}; increase max_examples or max_rows"
                 )
         best, greater = self._trainer.args.metric_for_best_model, self._trainer.args.greater_is_better
         if greater is not None and greater != metric.higher_is_better:
