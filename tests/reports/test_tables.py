@@ -259,33 +259,6 @@ def test_badge_without_challenge_set_is_rejected():
         badge.format_badge_text(compute_model_verdict([build_result()]))
 
 
-SCORES = {
-    "n_examples": 3697,
-    "q": 100,
-    "n_c": 2900,
-    "n_labels": 3,
-    "accuracy": Estimate(0.785, 0.771, 0.798, 3697),
-    "omega_max": Estimate(0.95, 0.94, 0.96, 3697),
-    "p_c": Estimate(0.9, 0.89, 0.91, 2900),
-    "p_f": Estimate(None, None, None, 0),
-    "confident": {"0.5": {"omega_max": Estimate(0.9, 0.89, 0.91, 3697), "p_f": Estimate(None, None, None, 0)}},
-}
-
-RESULT = Result(
-    set="permuted",
-    config={"mode": "both"},
-    model={"name": "an-organisation/a-model-with-quite-a-long-name"},
-    data={
-        "name": "snli",
-        "split": "validation",
-        "rows": 10_000,
-        "excluded": {"unlabelled": 158, "too short to permute": 6_145},
-    },
-    scores=SCORES,
-    environment={},
-)
-
-
 @pytest.mark.parametrize(
     ("p_c", "words"),
     [
@@ -294,6 +267,6 @@ RESULT = Result(
     ],
 )
 def test_reading_states_only_p_c(p_c, words):
-    assert words in challenge_sets.get_challenge_set("permuted").summarize_result(
-        replace(RESULT, scores=SCORES | {"p_c": p_c})
-    )
+    scores = {"p_c": p_c, "n_c": 2900, "q": 100, "n_labels": 3}
+    result = Result("permuted", {}, {"name": "org/model"}, {"name": "snli", "split": "test"}, scores, {})
+    assert words in challenge_sets.get_challenge_set("permuted").summarize_result(result)

@@ -12,7 +12,7 @@ from rich.console import RenderableType
 from unbag import challenge_sets
 from unbag.challenge_sets import results
 from unbag.challenge_sets.results import Result, SkippedSet, group_skipped_sets
-from unbag.challenge_sets.views.tables import format_count, format_interval
+from unbag.challenge_sets.views import tables
 from unbag.evaluation import metrics, report_examples, verdict
 from unbag.evaluation import samples as paired_samples
 from unbag.evaluation.comparison import Comparison
@@ -143,7 +143,29 @@ class Report(Sequence[Result]):
         return _text(terminal.build_summary_views(self.results) if self.results else [], self.skipped)
 
     def _repr_html_(self) -> str:
-        return build_notebook_view(self.results, self.skipped)
+        """Build the notebook view: verdict, skill scores, and all metrics in collapsed sections.
+
+        It is an HTML fragment without scripts, with inline styles for light and dark themes.
+        """
+        standings = verdict.compute_model_verdict(self.results)
+        bounds = [bound for each in standings for bound in each.score[:3] if bound is not None]
+        low, high = min([0.0, *bounds]), max([1.0, *bounds])
+        width = _CHART_WIDTH - 2 * _MARGIN
+        return render_template(
+            __package__,
+            "html/notebook.html",
+            autoescape=True,
+            results=self.results,
+            standings=standings,
+            place=lambda value: f"{_MARGIN + (value - low) / (high - low) * width:.1f}",
+            verdict=verdict,
+            format_row_name=terminal.format_row_name,
+            tables=tables,
+            get_challenge_set=challenge_sets.get_challenge_set,
+            collect_metrics=metrics.collect_metrics,
+            directions=_DIRECTIONS,
+            skipped=group_skipped_sets(self.skipped),
+        ).rstrip("\n")
 
     def _views(self) -> list[RenderableType]:
         return [*terminal.build_result_views(self.results), *terminal.build_summary_views(self.results)]
@@ -164,58 +186,3 @@ def _text(views: Sequence[RenderableType], skipped: Sequence[SkippedSet]) -> str
 def _listed(skipped: Sequence[SkippedSet]) -> str:
     groups = group_skipped_sets(skipped).items()
     return "; ".join(f"{', '.join(dict.fromkeys(each.set for each in sets))} ({reason})" for reason, sets in groups)
-
-
-def build_notebook_view(results: Sequence[Result], skipped: Sequence[SkippedSet] = ()) -> str:
-    """Build the notebook view: verdict, skill scores, and all metrics in collapsed sections.
-
-    It is an HTML fragment without scripts, with inline styles for light and dark themes.
-    """
-    standings = verdict.compute_model_verdict(results)
-    bounds = [bound for each in standings for bound in each.score[:3] if bound is not None]
-    low, high = min([0.0, *bounds]), max([1.0, *bounds])
-
-    def place(value: float | None) -> str | None:
-        return None if value is None else f"{_MARGIN + (value - low) / (high - low) * (_CHART_WIDTH - 2 * _MARGIN):.1f}"
-
-    text = render_template(
-        __package__,
-        "html/notebook.html",
-        autoescape=True,
-        model=results[0].model["name"] if results else "",
-        verdict=verdict.format_verdict(standings),
-        ends=[place(0), place(1)],
-        rows=[
-            {
-                "name": terminal.format_row_name(each.result, results),
-                "score": format_interval(each.score),
-                **dict(zip(("value", "low", "high"), map(place, each.score[:3]), strict=True)),
-                "standing": each.standing,
-                "n": format_count(each.score),
-                "outcome": str(each),
-            }
-            for each in standings
-        ],
-        scale=verdict.describe_skill_scale(standings),
-        metrics=[
-            (
-                f"{terminal.format_row_name(result, results)}: {challenge_sets.get_challenge_set(result.set).question}",
-                [
-                    (
-                        number.label,
-                        format_interval(number.estimate),
-                        f"{number.estimate.n:,}",
-                        f"{direction} is better" if direction else "",
-                    )
-                    for number in metrics.collect_metrics(result).values()
-                    for direction in [_DIRECTIONS[number.higher_is_better]]
-                ],
-            )
-            for result in results
-        ],
-        skipped=[
-            (", ".join(dict.fromkeys(each.set for each in sets)), reason)
-            for reason, sets in group_skipped_sets(skipped).items()
-        ],
-    )
-    return text.rstrip("\n")

@@ -102,14 +102,9 @@ def _merge_reading_options(result: Result) -> Mapping[str, Any]:
 
 def _reading(options: Mapping[str, Any]) -> list[str]:
     """Build the arguments that describe the columns and the encoding of a file."""
-    words: list[str] = []
-    if "columns" in options:
-        words += ["--columns", ",".join(f"{ours}={theirs}" for ours, theirs in options["columns"].items())]
-    if "labels" in options:
-        words += ["--labels", ",".join(options["labels"])]
-    for name in ("language", "encoding"):
-        words += [f"--{name}", options[name]] if name in options else []
-    return [*words, *(["--join-passages"] if options.get("join_passages") else [])]
+    given = [name for name in ("columns", "labels", "language", "encoding") if name in options]
+    given += ["join_passages"] if options.get("join_passages") else []
+    return [word for name in given for word in _argument(name, options[name])]
 
 
 def _model(result: Result) -> list[str]:
@@ -126,14 +121,17 @@ def _model(result: Result) -> list[str]:
         if name not in (*MODEL_OPTIONS, "trust_labels"):
             raise _NoCommandError(f"the model option {name}={value} is available only in Python")
         if name != "train_data":
-            words += _argument(name.replace("_", "-"), value)
+            words += _argument(name, value)
     return words
 
 
 def _argument(name: str, value: Any) -> list[str]:
+    flag = name.replace("_", "-")
     if isinstance(value, bool):
-        return [f"--{name}" if value else f"--no-{name}"]
-    return [f"--{name}", str(value)]
+        return [f"--{flag}" if value else f"--no-{flag}"]
+    if isinstance(value, Mapping):
+        value = [f"{ours}={theirs}" for ours, theirs in value.items()]
+    return [f"--{flag}", ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)]
 
 
 def _is_own(result: Result) -> bool:

@@ -15,9 +15,10 @@ from rich.text import Text
 from unbag import challenge_sets
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views import verifier
+from unbag.challenge_sets.views.figures import TextTable
 from unbag.challenge_sets.views.tables import format_interval, format_value
 from unbag.evaluation.metrics import compute_verdicts
-from unbag.evaluation.prompt_spread import PromptSpread, compute_prompt_spreads
+from unbag.evaluation.prompt_spread import compute_prompt_spreads
 from unbag.evaluation.verdict import (
     MARKS,
     TOO_FEW_ROWS,
@@ -59,7 +60,7 @@ def build_summary_table(results: Sequence[Result]) -> RenderableType:
         else:
             line = f"Skill score {format_interval(one.score)}, {one.score.n:,} rows. {describe_skill_scale(every)}"
         return Group(Text(line), *sentences)
-    table = _empty("model", "shuffled", "lexical", "skill [95 %]", "")
+    table = _empty("set", "model", "shuffled", "lexical", "skill [95 %]", "")
     few = next((each.reason for each in every if each.reason), "")
     for each in every:
         parts = ("" if share is None else f"{share:.3f}" for share in (each.model, each.shuffled, each.lexical))
@@ -85,7 +86,7 @@ def _several(by_model: Mapping[str, Sequence[SetVerdict]], results: Sequence[Res
         verdicts = [each for model in columns for each in by_model[model]]
         for each in sorted(verdicts, key=lambda each: get_report_position(each.result)):
             rows.setdefault(format_row_name(each.result, results), {})[each.result.model["name"]] = each
-        table = _empty(*(letters[model] for model in columns), "rows")
+        table = _empty("set", *(letters[model] for model in columns), "rows")
         for name, row in rows.items():
             cells = {model: f"{format_value(each.score)} {MARKS[each.standing]}" for model, each in row.items()}
             counts = [each.score.n for each in row.values() if each.score.value is not None]
@@ -97,8 +98,8 @@ def _several(by_model: Mapping[str, Sequence[SetVerdict]], results: Sequence[Res
     return Group(*parts, Text("Skill scores; `unbag compare` tests differences between models.", style="dim"))
 
 
-def _empty(*numbers: str) -> Table:
-    table = Table("set", *numbers, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+def _empty(*columns: str) -> Table:
+    table = Table(*columns, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for column in table.columns[1:]:
         column.justify, column.no_wrap = "right", True
     return table
@@ -134,14 +135,19 @@ def build_cross_domain_table(results: Sequence[Result]) -> RenderableType:
 FILE: Final = "table.txt"
 
 
+def format_summary(result: Result) -> str:
+    """Format the main metrics of a result as a sentence."""
+    text = challenge_sets.get_challenge_set(result.set).summarize_result(result)
+    return text[0].upper() + text[1:]
+
+
 def build_result_view(result: Result) -> RenderableType:
     """Build the terminal view of one result: its table, a summary sentence, and warnings."""
     described = challenge_sets.get_challenge_set(result.set)
-    reading = described.summarize_result(result)
     warning = result.model.get("label_probe_warning")
     warnings = [Text(f"{result.model['name']} {warning}.")] if warning else []
     warnings += [Text(each) for each in list_remarks(result)]
-    parts = [described.build_table(result), Text(f"{reading[0].upper()}{reading[1:]}")]
+    parts = [described.build_table(result), Text(format_summary(result))]
     # Verification metrics only on unchanged pairs. The HTML report shows them for every set.
     if described.is_control and (table := verifier.build_verifier_table(result)) is not None:
         parts += [Text(), table, *map(Text, verifier.describe_thresholds(result))]
@@ -171,20 +177,29 @@ def _sort_results(results: Sequence[Result]) -> list[Result]:
 
 def build_summary_views(results: Sequence[Result]) -> list[RenderableType]:
     """Build the table of skill scores and verdicts, and tables of several verifiers and of several prompts."""
-    spreads = compute_prompt_spreads(results)
     controls = [each.result for of_model in compute_verdicts(results).values() for each in of_model if each.is_control]
     verifiers = verifier.build_verifier_comparison(controls)
-    tables = [*([verifiers] if verifiers else []), *([build_prompt_table(spreads)] if spreads else [])]
-    return [build_summary_table(results), *tables]
+    views = [build_summary_table(results), *([verifiers] if verifiers else [])]
+    if prompts := build_prompt_table(results):
+        table = _empty(*prompts.columns)
+        for row in prompts.rows:
+            table.add_row(*row)
+        views.append(table)
+    return views
 
 
-def build_prompt_table(spreads: Sequence[PromptSpread]) -> RenderableType:
-    """Build the table of metrics over several prompts: mean, standard deviation, minimum and maximum."""
-    table = _empty("mean", "SD", "lowest", "highest")
+def build_prompt_table(results: Sequence[Result]) -> TextTable | None:
+    """Build the table that shows how metrics vary over several prompts. Return None if each model has one prompt."""
+    spreads = compute_prompt_spreads(results)
+    models, corpora = ({getattr(each, name) for each in spreads} for name in ("model", "data"))
+    rows = []
     for each in spreads:
-        ends = (f"{each.values[prompt]:.3f} {prompt}" for prompt in (each.lowest, each.highest))
-        table.add_row(f"{each.set}: {each.label}", f"{each.mean:.3f}", f"{each.deviation:.3f}", *ends)
-    return table
+        title = f"{challenge_sets.get_display_name(each.set)}: {each.label}"
+        about = [title, *([each.model] if len(models) > 1 else []), *([each.data] if len(corpora) > 1 else [])]
+        ends = (f"{each.values[prompt]:.3f} ({prompt})" for prompt in (each.lowest, each.highest))
+        rows.append((", ".join(about), f"{each.mean:.3f}", f"{each.deviation:.3f}", *ends))
+    caption = "Metrics over several prompts, with the standard deviation over prompts (SD)"
+    return TextTable(caption, ("metric", "mean", "SD", "lowest", "highest"), tuple(rows)) if rows else None
 
 
 def write_views(renderables: Sequence[RenderableType], path: Path) -> None:

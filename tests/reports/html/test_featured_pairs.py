@@ -9,7 +9,7 @@ from unbag.challenge_sets.views.examples import ExampleLine, ExampleSelection, O
 from unbag.challenge_sets.views.figures import ReportModel, ResultGroup, ScoredModel
 from unbag.reports.html.data import ReportData
 from unbag.reports.html.examples import SHORT as SHORT_PAIR
-from unbag.reports.html.examples import _shorten_lines, select_featured_pairs
+from unbag.reports.html.examples import select_featured_pairs, shorten_lines
 
 SHORT, LONG = "A boat navigates a man", "A boat that is very long navigates a man who is very old and does not mind"
 
@@ -59,7 +59,7 @@ def test_short_pair_is_preferred_and_document_is_truncated():
     document = _build_pair(0, "entailment", 1.0, "A man reads. " * 2_000)
     assert _select_ids(("plain", {"m": [document, _build_pair(1, "entailment", 0.5)]})) == {"set-0": "r1"}
     assert _select_ids(("plain", {"m": [document]})) == {"set-0": "r0"}
-    shown = _shorten_lines(document).lines
+    shown = shorten_lines(document).lines
     assert [len(line.text) for line in shown] == [SHORT_PAIR + 1, SHORT_PAIR + 1]
     assert all(line.text.startswith("A man reads. A man") and line.text.endswith("…") for line in shown)
 

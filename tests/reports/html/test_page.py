@@ -25,10 +25,11 @@ from unbag.evaluation.verdict import format_verdict
 from unbag.reports import html
 from unbag.reports.html import data as profile
 from unbag.reports.html.data import load_report_data
-from unbag.reports.terminal import build_summary_table
+from unbag.reports.terminal import build_prompt_table, build_summary_table
 from unbag.scoring.bootstrap import Estimate
 
 page = pytest.importorskip("unbag.reports.html.page")
+charts = pytest.importorskip("unbag.reports.html.charts")
 iter_paper_figures = page.iter_paper_figures
 
 
@@ -123,14 +124,14 @@ def test_profile_contains_skill_score_of_every_model(written_report):
     assert format_verdict(list(verdicts["org/a"].values())) == "No challenge set was evaluated."
 
 
-def test_prompt_table_contains_mean_deviation_and_extremes(written_report):
+def test_prompt_table_contains_mean_deviation_and_extremes():
     """Accuracies 0.6 and 0.8 have mean 0.7 and standard deviation 0.2 / √2."""
     options = {"options": {"prompt": "p.jinja"}}
     judge = [_build_result("causal:m · short", 0.6, **options), _build_result("causal:m · long", 0.8, **options)]
-    table = page.build_prompt_table(load_report_data([written_report(*judge, _build_result("lexical", 0.5))]))
+    table = build_prompt_table([*judge, _build_result("lexical", 0.5)])
     [row] = [row for row in table.rows if row[0] == "Corpus: accuracy"]
     assert row[1:] == ("0.700", "0.141", "0.600 (short)", "0.800 (long)")
-    assert page.build_prompt_table(load_report_data([written_report(judge[0])])) is None
+    assert build_prompt_table(judge[:1]) is None
 
 
 def test_published_scores_have_model_names(written_report):
@@ -303,28 +304,17 @@ def test_report_has_order_of_terminal_and_corpus_last(report, folders):
 
 
 def test_models_and_references_have_distinct_styles():
-    charts = pytest.importorskip("unbag.reports.html.charts")
-    models = ["a", "b", "c", "d", "e", "f"]
-    looks = {charts.choose_style(FigureSeries(name, ()), models) for name in models}
-    looks |= {
-        charts.choose_style(FigureSeries("people", (), is_reference=True, reference_index=number), models)
-        for number in (0, 1)
-    }
-    for part in range(3):  # color, shape and dash distinguish the models separately
-        assert len({charts.choose_style(FigureSeries(name, ()), models)[part] for name in models}) == len(models)
-    assert len(looks) == 8
-
-
-def test_seventh_model_has_distinct_shape_and_dash():
-    charts = pytest.importorskip("unbag.reports.html.charts")
+    """Color, shape and dash distinguish six models separately, and the seventh by shape and dash."""
     models = list("abcdefg")
     looks = [charts.choose_style(FigureSeries(name, ()), models) for name in models]
-    assert [len({look[part] for look in looks}) for part in range(3)] == [6, 7, 7]
+    for n, distinct in ((6, [6, 6, 6]), (7, [6, 7, 7])):
+        assert [len({look[part] for look in looks[:n]}) for part in range(3)] == distinct
+    references = [FigureSeries("people", (), is_reference=True, reference_index=number) for number in (0, 1)]
+    assert len({*looks, *(charts.choose_style(each, models) for each in references)}) == 9
     assert all(charts.draw_swatch(FigureSeries(name, ()), models, line=True) for name in models)
 
 
 def test_figure_has_all_points_and_no_active_content():
-    charts = pytest.importorskip("unbag.reports.html.charts")
     points = tuple(FigurePoint(name, Estimate(0.5, 0.4, 0.6, 9)) for name in ("x < y", "z & w"))
     theirs = FigureSeries(
         "the papers' models", (FigurePoint("z & w", figures.build_point_estimate(0.2)),), is_reference=True

@@ -106,82 +106,63 @@ class FeaturedPair(NamedTuple):
     example: ReportExample  # with the prediction of the main model
     predictions: Mapping[str, ReportExample]  # by model name
 
+    @property
+    def n_characters(self) -> int:
+        """Number of characters of both sentences."""
+        return sum(len(line.text) for line in self.example.lines)
+
+    @property
+    def sort_key(self) -> tuple[bool, bool, float]:
+        """Rank among the pairs with the same outcome, of which the card shows the highest."""
+        example = self.example
+        words = sum(len(line.text.split()) for line in example.lines)
+        was_right = example.before is None or example.before.answer == example.gold
+        fails = any(each.fails for each in self.predictions.values())
+        return was_right, fails, (example.probability or 0.0) - _WORD_PENALTY * words
+
 
 def select_featured_pairs(report_data: ReportData) -> dict[str, list[FeaturedPair]]:
     """Select an error and a right answer of the main model for the card of each group (challenge set and corpus).
 
-    Only short pairs are candidates, or the shortest ones if no pair is short. Pairs whose unchanged form is predicted
-    correctly rank first, and among these, pairs that another model predicts wrongly. Ties are broken by the probability
-    of the main model's prediction, minus `_WORD_PENALTY` per word. No pair of sentences is featured twice.
+    Candidates are the pairs shared by all models with candidates. Only short pairs are selected, or the shortest one if
+    no pair is short. Pairs whose unchanged form is predicted correctly rank first, and among these, pairs that another
+    model predicts wrongly. Ties are broken by the probability of the main model's prediction, minus `_WORD_PENALTY` per
+    word. No pair of sentences is featured twice.
     """
     used: set[frozenset[str]] = set()
     selected: dict[str, list[FeaturedPair]] = {}
     for group in report_data.groups:
-        every = _pairs(group, report_data)
+        main = select_main_model_result(group, report_data).model.name
+        by_model = {
+            scored.model.name: {each.id: each for each in scored.selection.candidates}
+            for scored in group.scored_models
+            if scored.selection and scored.selection.candidates
+        }
+        every = [
+            FeaturedPair(example, {name: candidates[key] for name, candidates in by_model.items()})
+            for key, example in by_model.get(main, {}).items()
+            if all(key in candidates for candidates in by_model.values())
+        ]
         selected[group.key] = []
         for fails in (True, False):
-            pairs = [pair for pair in every if pair.example.fails == fails and _sentences(pair) not in used]
+            texts = {pair.example.id: frozenset(line.text for line in pair.example.lines[:2]) for pair in every}
+            pairs = [pair for pair in every if pair.example.fails == fails and texts[pair.example.id] not in used]
             if pairs:
-                most = max(SHORT, min(map(_length, pairs)))
-                best = max((pair for pair in pairs if _length(pair) <= most), key=compute_featured_pair_sort_key)
-                used.add(_sentences(best))
+                most = max(SHORT, min(pair.n_characters for pair in pairs))
+                best = max((pair for pair in pairs if pair.n_characters <= most), key=lambda pair: pair.sort_key)
+                used.add(texts[best.example.id])
                 selected[group.key].append(best)
     return selected
 
 
-def _pairs(group: ResultGroup, report_data: ReportData) -> list[FeaturedPair]:
-    """List the candidate pairs shared by all models with candidates; empty if the main model has none."""
-    subject = select_main_model_result(group, report_data).model.name
-    by_model = {
-        scored.model.name: {each.id: each for each in scored.selection.candidates}
-        for scored in group.scored_models
-        if scored.selection and scored.selection.candidates
-    }
-    if subject not in by_model:
-        return []
-    shared = [each for each in by_model[subject] if all(each in candidates for candidates in by_model.values())]
-    return [
-        FeaturedPair(by_model[subject][each], {name: candidates[each] for name, candidates in by_model.items()})
-        for each in shared
-    ]
-
-
-def _length(pair: FeaturedPair) -> int:
-    return sum(len(line.text) for line in pair.example.lines)
-
-
-def _sentences(pair: FeaturedPair) -> frozenset[str]:
-    return frozenset(line.text for line in pair.example.lines[:2])
-
-
-def compute_featured_pair_sort_key(pair: FeaturedPair) -> tuple[bool, bool, float]:
-    """Compute the sort key that decides which pair with the same outcome a report card shows: the highest."""
-    example = pair.example
-    words = sum(len(line.text.split()) for line in example.lines)
-    was_right = example.before is None or example.before.answer == example.gold
-    fails = any(each.fails for each in pair.predictions.values())
-    return was_right, fails, (example.probability or 0.0) - _WORD_PENALTY * words
-
-
-def build_card_pairs(
-    report_data: ReportData,
-) -> dict[str, list[tuple[ReportExample, list[tuple[str, str, ReportExample]]]]]:
-    """Build the sentence pairs on the card of each group, by group key, each with the predictions of all models.
-
-    A prediction is a tuple (model, short name, example). There are no pairs if no run stored candidates.
-    """
+def list_short_names(report_data: ReportData) -> dict[str, str]:
+    """List the names of the models without their organizations, or in full if the short names are not unique."""
     ends = {name: name.rpartition("/")[2] for name in report_data.names}
-    short = ends if len(set(ends.values())) == len(ends) and all(ends.values()) else {name: name for name in ends}
-    return {
-        key: [
-            (_shorten_lines(pair.example), [(name, short[name], each) for name, each in pair.predictions.items()])
-            for pair in pairs
-        ]
-        for key, pairs in select_featured_pairs(report_data).items()
-    }
+    return ends if len(set(ends.values())) == len(ends) and all(ends.values()) else {name: name for name in ends}
 
 
-def _shorten_lines(example: ReportExample) -> ReportExample:
+def shorten_lines(example: ReportExample) -> ReportExample:
+    """Truncate the sentences of an example for a card."""
     return replace(example, lines=tuple(truncate_line(line, SHORT) for line in example.lines))
 
 

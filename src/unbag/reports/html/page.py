@@ -7,7 +7,7 @@ import base64
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from importlib import resources
 from math import floor
@@ -33,19 +33,18 @@ from unbag.challenge_sets.views.figures import (
 )
 from unbag.challenge_sets.views.tables import format_interval, summarize_exclusions
 from unbag.evaluation import verdict
-from unbag.evaluation.prompt_spread import compute_prompt_spreads
 from unbag.reports import papers as paper_tables
 from unbag.reports.html import examples
 from unbag.reports.html.charts import choose_style, draw_svg, draw_swatch
 from unbag.reports.html.data import ReportData, VerdictsByModel, compute_verdicts_by_group, select_main_model_result
 from unbag.reports.reproduce import build_reproduce_command, list_remarks
+from unbag.reports.terminal import build_prompt_table, format_summary
 from unbag.scoring.bootstrap import Estimate
 from unbag.utils.templates import render_template
 
 _SAME: Final = "published, same rows"
 _OTHER: Final = "published, other rows or training"
 _MOST: Final = 16  # names in one figure
-_MOST_CORPORA: Final = 3  # names in the header
 
 
 def iter_paper_figures(group: ResultGroup, challenge_set: ChallengeSet) -> Iterator[Figure]:
@@ -88,14 +87,14 @@ def iter_paper_figures(group: ResultGroup, challenge_set: ChallengeSet) -> Itera
         )
 
 
-_BESIDE: Final = 2  # maximum number of models whose table fits next to the figures
-_COLUMNS: Final = 3  # maximum number of figure columns on a wide screen
-
-
 def render_page(report_data: ReportData) -> str:
     """Render the report page as HTML."""
     names, verdicts = report_data.names, compute_verdicts_by_group(report_data)
-    pairs = examples.build_card_pairs(report_data)
+    sections = [
+        (group, challenge_sets.get_challenge_set(group.set), main, verdicts[main.model.name][group.key])
+        for group in report_data.groups
+        for main in [select_main_model_result(group, report_data)]
+    ]
     script, style = (resources.files(__package__).joinpath(f"page.{kind}").read_text("utf-8") for kind in ("js", "css"))
     return render_template(
         __package__,
@@ -106,8 +105,7 @@ def render_page(report_data: ReportData) -> str:
         # The content security policy blocks all requests and all other scripts, even a script inside a sentence.
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         subject=report_data.main_model.name,
-        about=describe_origin(report_data),
-        models=report_data.models,
+        date=f"{datetime.now(UTC):%Y-%m-%d}",
         swatch=lambda name, line=False: draw_swatch(FigureSeries(name, ()), names, line=line),
         legend_swatch=lambda series, line: draw_swatch(series, names, line=line),
         draw_svg=lambda figure: draw_svg(figure, names),
@@ -116,14 +114,24 @@ def render_page(report_data: ReportData) -> str:
         scale=verdict.describe_skill_scale([each for of_model in verdicts.values() for each in of_model.values()]),
         chart=build_skill_chart(verdicts, report_data),
         skipped=[(_format_sets(sets), reason) for reason, sets in group_skipped_sets(report_data.skipped).items()],
-        prompts=build_prompt_table(report_data),
-        sections=[_section(group, report_data, verdicts, pairs[group.key]) for group in report_data.groups],
-        list_predictions=examples.list_predictions,
-        split_at_marks=examples.split_at_marks,
-        examples=list(examples.iter_gallery_examples(report_data)),
-        marks=examples.list_mark_types(report_data),
-        rules=examples.collect_selection_rules(report_data),
-        records=list(_records(report_data)),
+        prompts=build_prompt_table([each.result for group in report_data.groups for each in group.scored_models]),
+        sections=sections,
+        featured=examples.select_featured_pairs(report_data),
+        list_figures=lambda group, described: list(
+            filter(None, (*described.build_figures(group), *iter_paper_figures(group, described)))
+        ),
+        build_measures=_measures,
+        published=[(each.set, _published(each)) for each in papers.list_paper_tables()],
+        summarize=format_summary,
+        list_remarks=list_remarks,
+        summarize_exclusions=summarize_exclusions,
+        verifier=verifier,
+        list_threshold_readings=_list_threshold_readings,
+        view=examples,
+        report=report_data,
+        get_challenge_set=challenge_sets.get_challenge_set,
+        build_reproduce_command=build_reproduce_command,
+        list_facts=_list_facts,
         versions=_versions(report_data),
     )
 
@@ -132,21 +140,6 @@ def _format_sets(skipped: Iterable[SkippedSet]) -> str:
     """List the titles of skipped sets, with the model if only that model lacks a result."""
     parts = (filter(None, (challenge_sets.get_display_name(each.set), each.model)) for each in skipped)
     return ", ".join(dict.fromkeys(map(", ".join, parts)))
-
-
-def describe_origin(report_data: ReportData) -> str:
-    """Describe the origin of the results: model revision, data, version, and the date of the report."""
-    record, corpora = report_data.main_model.record, dict.fromkeys(group.title for group in report_data.groups)
-    named = [*corpora][:_MOST_CORPORA]
-    more = [f"{len(corpora) - len(named)} more"] if len(corpora) > len(named) else []
-    version = _versions(report_data).get("unbag", "")
-    parts = [
-        f"Revision {record['revision']}" if record.get("revision") else "",
-        f"Data: {', '.join([*named, *more])}",
-        f"unbag {version}" if version else "",
-        f"report of {datetime.now(UTC):%Y-%m-%d}",
-    ]
-    return " · ".join(filter(None, parts))
 
 
 def build_skill_chart(verdicts: VerdictsByModel, report_data: ReportData) -> dict[str, Any]:
@@ -191,80 +184,14 @@ def build_skill_chart(verdicts: VerdictsByModel, report_data: ReportData) -> dic
     return {"ticks": ticks, "zero": place(0.0), "rows": rows}
 
 
-def build_prompt_table(report_data: ReportData) -> TextTable | None:
-    """Build the table that shows how metrics vary over several prompts. Return None if each model has one prompt."""
-    spreads = compute_prompt_spreads([scored.result for group in report_data.groups for scored in group.scored_models])
-    if not spreads:
-        return None
-    models, corpora = ({getattr(each, name) for each in spreads} for name in ("model", "data"))
-    rows = []
-    for each in spreads:
-        title = f"{challenge_sets.get_display_name(each.set)}: {each.label}"
-        about = [title, *([each.model] if len(models) > 1 else []), *([each.data] if len(corpora) > 1 else [])]
-        ends = (f"{each.values[prompt]:.3f} ({prompt})" for prompt in (each.lowest, each.highest))
-        rows.append((", ".join(about), f"{each.mean:.3f}", f"{each.deviation:.3f}", *ends))
-    caption = "Metrics over several prompts, with the standard deviation over prompts (SD)"
-    return TextTable(caption, ("metric", "mean", "SD", "lowest", "highest"), tuple(rows))
-
-
-def _summarize(result: Result) -> str:
-    """Summarize the main metrics of a result in a sentence."""
-    text = challenge_sets.get_challenge_set(result.set).summarize_result(result)
-    return text[0].upper() + text[1:]
-
-
-def _section(
-    group: ResultGroup, report_data: ReportData, verdicts: VerdictsByModel, pairs: Sequence[Any]
-) -> dict[str, Any]:
-    """Build the section and the card of the page with the results on one challenge set and corpus."""
-    described = challenge_sets.get_challenge_set(group.set)
-    main = select_main_model_result(group, report_data)
-    standing = verdicts[main.model.name][group.key]
-    figures = [each for each in (*described.build_figures(group), *iter_paper_figures(group, described)) if each]
-    beside = len(group.scored_models) <= _BESIDE
-    return {
-        "group": group,
-        "set": described,
-        "summaries": [
-            (each.model.name, " ".join([_summarize(each.result), *list_remarks(each.result)]))
-            for each in group.scored_models
-        ],
-        "card": {
-            # With the evaluated model if it is not the main model.
-            "data": ", ".join([group.title, *([main.model.name] if main.model != report_data.main_model else [])]),
-            "number": examples.format_score(standing.score.value),
-            "standing": str(standing),
-            "pairs": pairs,
-            "reading": _summarize(main.result),
-        },
-        "measures": _measures(group, described),
-        "is_table_beside_figures": beside,
-        "columns": min(_COLUMNS, len(figures)) if not beside else 2 if figures else 1,  # on a wide screen
-        "figures": figures,
-        "verifier": _verifier(group, described),
-        "published": [_published(each) for each in papers.list_paper_tables() if each.set == group.set],
-        "note": summarize_exclusions(group.scored_models[0].result.data),
-    }
-
-
-def _verifier(group: ResultGroup, described: ChallengeSet) -> dict[str, Any] | None:
-    """Build the collapsible part of a section with the verification metrics."""
-    measures = verifier.build_verifier_metrics_table(group)
-    if measures is None:
-        return None
-    # The table of thresholds replaces the sentences, except for models without probabilities.
-    summaries = [
+def _list_threshold_readings(group: ResultGroup) -> list[tuple[str, str]]:
+    """List what the table of thresholds does not contain: the sentence on each model without probabilities."""
+    readings = [
         (each.model.name, " ".join(verifier.describe_thresholds(each.result)))
         for each in group.scored_models
         if not (verifier.get_verification_scores(each.result) or {}).get("safe_thresholds")
     ]
-    return {
-        "is_open": described.is_control,
-        "summaries": [each for each in summaries if each[1]],
-        "measures": measures,
-        "thresholds": verifier.build_threshold_table(group),
-        "figures": list(verifier.build_verifier_figures(group)),
-    }
+    return [each for each in readings if each[1]]
 
 
 def _measures(group: ResultGroup, described: ChallengeSet) -> TextTable:
@@ -302,23 +229,18 @@ def _published(one: papers.PaperTable) -> TextTable:
     return TextTable(caption, tuple(columns), tuple(map(tuple, rows)))
 
 
-def _records(report_data: ReportData) -> Iterator[dict[str, Any]]:
-    for group, scored in examples.iter_scored_results(report_data):
-        result = scored.result
-        facts = {
-            **{f"model {name}": value for name, value in result.model.items() if value != {}},
-            **{f"data {name}": value for name, value in result.data.items() if name != "excluded"},
-            **{f"set {name}": value for name, value in result.config.items() if value is not None},
-        }
-        yield {
-            "title": f"{scored.model.name} · {challenge_sets.get_challenge_set(group.set).title} · {group.title}",
-            "rerun": build_reproduce_command(result),
-            # Results in memory have tuples where those of a folder have lists. Both must be shown in the same way.
-            "facts": [
-                (name, format_interval(value) if isinstance(value, Estimate) else json.loads(json.dumps(value)))
-                for name, value in facts.items()
-            ],
-        }
+def _list_facts(result: Result) -> list[tuple[str, Any]]:
+    """List the fields of the record of a result."""
+    facts = {
+        **{f"model {name}": value for name, value in result.model.items() if value != {}},
+        **{f"data {name}": value for name, value in result.data.items() if name != "excluded"},
+        **{f"set {name}": value for name, value in result.config.items() if value is not None},
+    }
+    # Results in memory have tuples where those of a folder have lists. Both must be shown in the same way.
+    return [
+        (name, format_interval(value) if isinstance(value, Estimate) else json.loads(json.dumps(value)))
+        for name, value in facts.items()
+    ]
 
 
 def _versions(report_data: ReportData) -> dict[str, str]:
