@@ -31,7 +31,7 @@ def _authenticate(token: str):
 
 def _build_repo_title(repo_id: str):
     """Give the collection a unique title, since all tests share an organization."""
-    return mock.patch("unbag.hub.collection.TITLE", f"unbag {repo_id}")
+    return mock.patch("unbag.hub.push.COLLECTION_TITLE", f"unbag {repo_id}")
 
 
 def _publications(repo_id: str, n: int = _MANY):
@@ -90,7 +90,7 @@ def test_preview_lists_collection_and_writes_nothing(repo_id):
 
 @runs_in("hub_client")
 def test_collection_is_completed_after_interruption(hub: RunningHub, repo_id):
-    from unbag.hub.collection import update_collection
+    from unbag.hub.push import update_collection
 
     with (
         _authenticate(ALICE),
@@ -108,8 +108,7 @@ def test_collection_is_completed_after_interruption(hub: RunningHub, repo_id):
 
 @runs_in("hub_client")
 def test_collection_of_other_owner_is_rejected(repo_id):
-    from unbag.hub.collection import update_collection
-    from unbag.hub.push import HubError
+    from unbag.hub.push import HubError, update_collection
 
     with (
         _authenticate(BOB),

@@ -15,8 +15,13 @@ from unbag.hub.cards import find_card_blocks, join_card, set_card_block, split_c
 from unbag.hub.dataset_card import ConfigCard, merge_card, summarize_tables
 
 
+def _split(rows, labels):
+    lengths = {"unit": "words", "premise": [1, 2.0, 3], "hypothesis": [4, 5.5, 6]}
+    return {"rows": rows, "examples": rows, "labels": labels, "unique_pairs": rows - 1, "lengths": lengths}
+
+
 def _config(name, license="cc-by-sa-4.0", rows=10):
-    split = {"rows": rows, "examples": rows, "labels": {"entailment": rows}}
+    split = _split(rows, {"entailment": rows})
     return ConfigCard(
         name=name,
         data_files={"test": f"data/{name}/test-*.parquet"},
@@ -28,7 +33,7 @@ def _config(name, license="cc-by-sa-4.0", rows=10):
 
 def _two_label_config():
     features = [{"name": "label", "dtype": {"class_label": {"names": {"0": "entailment", "1": "not_entailment"}}}}]
-    split = {"rows": 5, "examples": 5, "labels": {"entailment": 3, "not_entailment": 2}}
+    split = _split(5, {"entailment": 3, "not_entailment": 2})
     one = _config("a")
     return replace(
         one,
@@ -54,7 +59,7 @@ def test_merge_card_in_steps_equals_single_merge():
 def test_card_of_two_label_config_names_its_labels():
     card = _merge(None, _two_label_config()).decode()
     assert "| split | rows | unique pairs | source examples | entailment | not_entailment |" in card
-    assert "| test | 5 | – | 5 | 3 | 2 |" in card
+    assert "| test | 5 | 4 | 5 | 3 | 2 | 2.0 (1 to 3) | 5.5 (4 to 6) |" in card
     assert "First rows (`label`: 0 = entailment, 1 = not_entailment)" in card
     assert "ids (0 entailment, 1 not_entailment) or names" in card
     assert 'names=rows.features["label"].names,' in card

@@ -159,10 +159,16 @@ def test_results_of_other_model_are_rejected(run):
         build_model_upload(folder, "me/model", compare_with=[build_folder_result(folder)])
 
 
-def test_inconsistent_label_order_is_rejected(run):
+@pytest.mark.parametrize(
+    "turned",
+    [
+        {"id2label": {"0": "entailment", "1": "contradiction", "2": "neutral"}},
+        {"label2id": {"entailment": 0, "contradiction": 1, "neutral": 2}},
+    ],
+)
+def test_inconsistent_label_order_is_rejected(run, turned):
     folder = run()
     config = json.loads((folder / "config.json").read_text())
-    turned = {"id2label": {"0": "entailment", "1": "contradiction", "2": "neutral"}}
     (folder / "config.json").write_text(json.dumps(config | turned))
     with pytest.raises(ValueError, match=r"expected the label order of training.json .* in id2label"):
         build_model_upload(folder, "me/model")

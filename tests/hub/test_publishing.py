@@ -58,11 +58,11 @@ def _files(repo):
 
 @runs_in("hub_client")
 def test_files_and_card_are_published_in_one_commit(repo_id, tmp_path):
-    from unbag.hub.push import plan_hub_upload, publish_files
+    from unbag.hub.push import publish_files
 
     upload = _publication(repo_id, tmp_path, README=b"a card")
     with _authenticate(ALICE):
-        planned = plan_hub_upload(upload)
+        planned = publish_files(upload, dry_run=True)
         assert planned.base is None
         assert planned.added == {"README": 6, "data/big.bin": _BIG}
         assert not connect_as_alice().repo_exists(repo_id, repo_type="dataset"), "looking made it"
@@ -70,7 +70,7 @@ def test_files_and_card_are_published_in_one_commit(repo_id, tmp_path):
         again = publish_files(upload)
     assert _commits(repo_id) == ["Publish", "initial commit"]
     assert (first.commit is not None, again.commit) == (True, None)
-    assert again.is_empty
+    assert not again.added
 
 
 @runs_in("hub_client")
@@ -252,7 +252,7 @@ def test_private_option_rejects_public_repo(repo_id):
 
 @runs_in("hub_client")
 def test_publish_files_updates_open_pull_request(repo_id, hub):
-    from unbag.hub.push import plan_hub_upload, publish_files
+    from unbag.hub.push import publish_files
 
     with _authenticate(ALICE):
         publish_files(_publication(repo_id, a=b"1"))
@@ -261,7 +261,8 @@ def test_publish_files_updates_open_pull_request(repo_id, hub):
         hub.arm(Fault(path="/commit/", cut=0, cut_in="response"))
         first = publish_files(_publication(repo_id, a=b"2"), pull_request=True)
         again = publish_files(_publication(repo_id, a=b"2"), pull_request=True)
-        assert plan_hub_upload(_publication(repo_id, a=b"3"), pull_request=True).pull_request == "refs/pr/1"
+        planned = publish_files(_publication(repo_id, a=b"3"), pull_request=True, dry_run=True)
+        assert planned.pull_request == "refs/pr/1"
         other = publish_files(_publication(repo_id, a=b"3"), pull_request=True)
     assert first.url == again.url == other.url
     assert other.url.endswith(f"/datasets/{repo_id}/discussions/1")
@@ -301,7 +302,7 @@ def test_conflicts_do_not_use_up_retries(monkeypatch):
     from unbag.hub import push
 
     kinds = iter([*["conflict"] * (push.TRIES + 1), "outage", "done"])
-    plan = SimpleNamespace(base="c0ffee", is_empty=False)
+    plan = SimpleNamespace(base="c0ffee", added={"a": 1}, changed={}, deleted=())
 
     def commit(planned, *, pull_request):
         if (kind := next(kinds)) != "done":

@@ -56,10 +56,6 @@ class PublishingOptions:
     yes: Annotated[bool, _option("--yes", help="Write to the Hub (default: show a preview).")] = False
     as_json: AsJson = False
 
-    def resolve_repo(self, name: str) -> str:
-        """Build the repository id from `--repo-id`. If the option contains only an organization, append `name`."""
-        return resolve_repo_id(self.repo_id, name)
-
 
 def resolve_repo_id(repo_id: str, name: str) -> str:
     """Append a repository name to an organization. A complete repository id is returned unchanged."""
@@ -74,7 +70,7 @@ def publish_all(uploads: "Sequence[HubUpload]", options: PublishingOptions, coll
     If a publication fails, earlier ones are complete, and a rerun does not repeat them. The collection of the
     organization `collection` lists the repositories afterwards.
     """
-    from unbag.hub.push import plan_hub_upload, publish_files
+    from unbag.hub.push import publish_files
 
     if "/" in options.repo_id and len(uploads) > 1:
         raise ValueError(
@@ -82,9 +78,10 @@ def publish_all(uploads: "Sequence[HubUpload]", options: PublishingOptions, coll
             "remove the repository name"
         )
     records: list[dict[str, Any]] = []
-    run = publish_files if options.yes else plan_hub_upload
     for upload in uploads:
-        plan = run(upload, private=options.private, pull_request=options.pull_request)
+        plan = publish_files(
+            upload, private=options.private, pull_request=options.pull_request, dry_run=not options.yes
+        )
         records.append(
             {
                 **{name: getattr(upload, name) for name in ("repo", "kind", "message")},
@@ -104,20 +101,20 @@ def publish_all(uploads: "Sequence[HubUpload]", options: PublishingOptions, coll
 
 
 def _publish_collection(namespace: str, uploads: "Sequence[HubUpload]", options: PublishingOptions) -> dict[str, Any]:
-    from unbag.hub.collection import TITLE, update_collection
+    from unbag.hub.push import COLLECTION_TITLE, update_collection
 
     url, added = update_collection(namespace, uploads, write=options.yes, private=options.private)
     if options.yes and not options.as_json:
         echo(f"{url}: {f'{len(added)} added to the collection' if added else 'no changes'}")
     elif not options.as_json:
         state = "a new collection" if url is None else f"{len(uploads) - len(added)} items are already listed"
-        _print_heading(f"collection {namespace}", f"({state}): {TITLE}")
+        _print_heading(f"collection {namespace}", f"({state}): {COLLECTION_TITLE}")
         for upload in added:
             echo(f"  + {upload.kind} {upload.repo}")
     return {
         "repo": namespace,
         "kind": "collection",
-        "message": TITLE,
+        "message": COLLECTION_TITLE,
         "url": url,
         "added": [upload.repo for upload in added],
         "done": options.yes,
@@ -221,9 +218,9 @@ def dataset(
     elif config:
         if request.config != resolve_config(name, None, None, {})[0]:
             raise typer.BadParameter("--config: cannot be combined with --corpus, --split or -o; remove one of them")
-        requests = [replace(request, config=each) for each in config]
+        requests = [replace(request, config=each) for each in dict.fromkeys(config)]
     with TemporaryDirectory(prefix="unbag-") as folder:
-        repo = options.resolve_repo(name)
+        repo = resolve_repo_id(options.repo_id, name)
         with parallel.set_num_proc(num_proc):
             built = build_dataset_upload(
                 requests, repo, Path(folder), license=license, benchmark=benchmark, metrics_org=metrics_org
@@ -254,7 +251,7 @@ def metric(
 
     publish_all(
         [
-            build_metric_space(name, options.resolve_repo(name))
+            build_metric_space(name, resolve_repo_id(options.repo_id, name))
             for name in names or scripts.list_script_folders("metrics")
         ],
         options,
@@ -294,7 +291,7 @@ def model(
       unbag publish model runs/hex --repo-id ORG/NAME --yes
       unbag publish model runs/hex --repo-id ORG/NAME --results runs/eval --yes
     """
-    repo = options.resolve_repo(Path(os.path.abspath(folder)).name)
+    repo = resolve_repo_id(options.repo_id, Path(os.path.abspath(folder)).name)
     publish_all([build_model_upload(folder, repo, results, compare_with or (), sets_org, with_code)], options)
 
 
@@ -352,8 +349,7 @@ def results(
       unbag publish results runs/results.json --repo-id ORG/MODEL --sets-org ORG
       --pull-request --yes
     """
-    from unbag.hub.eval_results import fetch_result_context
-    from unbag.hub.model_results import build_model_results_upload
+    from unbag.hub.eval_results import build_model_results_upload, fetch_result_context
 
     if "/" not in options.repo_id:
         raise typer.BadParameter(
@@ -388,7 +384,7 @@ def results_dataset(
     """
     from unbag.hub.results_dataset import NAME, build_results_dataset_upload
 
-    rows = build_results_dataset_upload(options.resolve_repo(NAME), read_results(files), model=model)
+    rows = build_results_dataset_upload(resolve_repo_id(options.repo_id, NAME), read_results(files), model=model)
     publish_all([rows], options)
 
 
@@ -432,7 +428,7 @@ def leaderboard(
     from unbag.hub.spaces import LEADERBOARD_SPACE, build_leaderboard_space
 
     organization = options.repo_id.partition("/")[0]
-    repo = options.resolve_repo(LEADERBOARD_SPACE)
+    repo = resolve_repo_id(options.repo_id, LEADERBOARD_SPACE)
     publish_all([build_leaderboard_space(repo, results_dataset or f"{organization}/{DATASET}")], options)
 
 
@@ -465,7 +461,7 @@ def pair(
         corpus, pairs, pipeline = PAIRS["en"]
         recipe = LexicalTrainingOptions((corpus,), max_train_pairs=pairs, pipeline=pipeline)
         lexical_model = fit_or_load_lexical_model(recipe)
-    publish_all([build_pair_space(options.resolve_repo(PAIR_SPACE), model, lexical_model)], options)
+    publish_all([build_pair_space(resolve_repo_id(options.repo_id, PAIR_SPACE), model, lexical_model)], options)
 
 
 @app.command(name="all")
@@ -521,23 +517,25 @@ def everything(
     for request in requests:
         by_set.setdefault(request.name, []).append(request)
 
-    def add_request_failure(request: "SetRequest", error: Exception) -> None:
-        of_config = "" if len(by_set[request.name]) == 1 else f" of {request.config}"
-        add_failure(f"{request.name}{of_config}", error)
+    def add_config_failure(request: "SetRequest", error: Exception) -> None:
+        several = len(by_set[request.name]) > 1
+        add_failure(f"{request.name} of {request.config}" if several else request.name, error)
 
     with TemporaryDirectory(prefix="unbag-") as folder:
         for name, of_set in by_set.items():
-            repo, own = options.resolve_repo(name), Path(folder) / name
-            upload = build_dataset_upload(of_set, repo, own, benchmark=benchmark, on_failure=add_request_failure)
+            repo, own = resolve_repo_id(options.repo_id, name), Path(folder) / name
+            upload = build_dataset_upload(of_set, repo, own, benchmark=benchmark, on_failure=add_config_failure)
             uploads += [upload] if upload.files else []
         uploads += [
-            spaces.build_metric_space(name, options.resolve_repo(name))
+            spaces.build_metric_space(name, resolve_repo_id(options.repo_id, name))
             for name in scripts.list_script_folders("metrics")
         ]
         if results:
-            rows = options.resolve_repo(results_dataset.NAME)
+            rows = resolve_repo_id(options.repo_id, results_dataset.NAME)
             uploads.append(results_dataset.build_results_dataset_upload(rows, stored))
-            uploads.append(spaces.build_leaderboard_space(options.resolve_repo(spaces.LEADERBOARD_SPACE), rows))
+            uploads.append(
+                spaces.build_leaderboard_space(resolve_repo_id(options.repo_id, spaces.LEADERBOARD_SPACE), rows)
+            )
         # A pull request adds no content before it is merged, so the collection is unchanged.
         publish_all(uploads, options, None if options.pull_request else options.repo_id)
     for failure in failures:

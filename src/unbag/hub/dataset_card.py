@@ -162,16 +162,15 @@ def _build_config_text(config: ConfigCard) -> str:
     """Build the Markdown block of a config in the dataset card."""
     dump = partial(json.dumps, indent=1, ensure_ascii=False)
     splits = config.record["splits"]
-    unit = next((split["lengths"]["unit"] for split in splits.values() if "lengths" in split), "words")
+    unit = next((split["lengths"]["unit"] for split in splits.values()), "words")
     labels = _union([], (label for split in splits.values() for label in split["labels"]))
     heads = ["split", "rows", "unique pairs", "source examples", *labels, *(f"{side}, {unit}" for side in SIDES)]
     rows = []
     for name, split in splits.items():
-        numbers = [split["rows"], split.get("unique_pairs"), split["examples"]]
+        numbers = [split["rows"], split["unique_pairs"], split["examples"]]
         numbers += [split["labels"].get(label, 0) for label in labels]
-        lengths = [split["lengths"][side] if "lengths" in split else None for side in SIDES]
-        cells = ["–" if number is None else f"{number:,}" for number in numbers]
-        rows.append([name, *cells, *(f"{each[1]:.1f} ({each[0]} to {each[2]})" if each else "–" for each in lengths)])
+        lengths = [f"{mean:.1f} ({least} to {most})" for least, mean, most in map(split["lengths"].get, SIDES)]
+        rows.append([name, *(f"{number:,}" for number in numbers), *lengths])
     return render_card(
         "dataset_config.md",
         config=config,

@@ -4,9 +4,11 @@
 with the commit of the dataset, the date and the library. The optional key `evaluation_framework` is omitted, because
 only results that the Hub has verified need it. Only results on a complete, published set are written there, as the
 set's score (`ChallengeSet.score`). The older `model-index` contains all quoted metrics with their options, also
-for samples of the examples.
+for samples of the examples. A result belongs to a model on the Hub if it names the model, or a folder with the same
+files.
 """
 
+import hashlib
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -17,7 +19,7 @@ from unbag import challenge_sets
 from unbag.challenge_sets.base import MeasuredMetric
 from unbag.challenge_sets.results import Result
 from unbag.evaluation.verdict import compute_model_verdict, describe_skill_scale
-from unbag.hub import cards
+from unbag.hub import cards, vendoring
 from unbag.hub.benchmarks import (
     Benchmark,
     PublishedTask,
@@ -26,6 +28,8 @@ from unbag.hub.benchmarks import (
     find_benchmark,
     find_option_differences,
 )
+from unbag.hub.push import HubUpload, explain_hub_errors, fetch_remote_repository
+from unbag.inference.hub_files import combine_hashes, is_model_file
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult
@@ -174,3 +178,82 @@ def _build_notes(result: Result, main: MeasuredMetric) -> str:
     parts.append(describe_skill_scale(compute_model_verdict([result])).removesuffix("."))
     parts += [f"{name} {result.model[name]}" for name in ("revision", "dtype") if name in result.model]
     return "; ".join([*parts, f"rows sha256 {result.data['sha256']}", f"unbag {result.unbag_version}"])
+
+
+FOLDER_NAME: Final = "folder"
+"""Model name in the results of a model loaded from a folder."""
+
+
+def is_standard_head(result: Result) -> bool:
+    """Check whether predictions come from the model's standard head, as loaded with transformers."""
+    return "head" not in result.model
+
+
+def find_result_model_name(result: Result) -> str | None:
+    """Get the name of the evaluated model from a result, such as a Hub id. Return None for a local folder."""
+    name: str = result.model.get("model", result.model["name"])
+    return None if name == FOLDER_NAME else name
+
+
+def select_model_results(repo: str, results: Iterable[Result]) -> list[Result]:
+    """Select the results that belong to a Hub model, including results of a local folder with the same model files."""
+    named = [(result, find_result_model_name(result)) for result in results]
+    has_folder = any(name is None for _, name in named)
+    # A folder has no Hub id, so the hash of its files identifies the model.
+    held = _compute_remote_folder_revision(repo) if has_folder else None
+    own = [r for r, name in named if name == repo or (name is None and r.model["revision"] == held)]
+    if not own:
+        others = sorted({name or f"the folder {result.model['name']}" for result, name in named})
+        hint = "; publish the model in the folder first (unbag publish model)" if has_folder else ""
+        raise ValueError(f"expected results of {repo}, got results of {', '.join(others) or 'nothing'}{hint}")
+    return own
+
+
+def _compute_remote_folder_revision(repo: str) -> str | None:
+    """Compute the revision that a local copy of a Hub model would have, without downloading the weights.
+
+    Returns None if the repository does not exist. For a repository with bundled code, the revision is that of the
+    folder before the code was added.
+    """
+    with explain_hub_errors(repo, "model"):
+        remote = fetch_remote_repository(repo, "model")
+        if remote is None:
+            return None
+        hashes = {
+            # The Hub lists the hashes of large files, so that only small files are downloaded.
+            path: file.lfs.sha256 if file.lfs else hashlib.sha256(remote.read(path) or b"").hexdigest()
+            for path, file in remote.files.items()
+            if is_model_file(path)
+        }
+        if vendoring.MODEL_CODE_FILE in remote.files:
+            before = vendoring.remove_model_code(remote.read("config.json") or b"{}")
+            hashes["config.json"] = hashlib.sha256(before).hexdigest()
+    return combine_hashes(hashes)
+
+
+MESSAGE: Final = "Add results on challenge sets that test whether models use sentence structure"
+"""Commit message, and title that identifies the user's open pull request."""
+
+
+def build_model_results_upload(
+    repo: str, results: Sequence[Result], organization: str, result_context: ResultContext | None = None
+) -> HubUpload:
+    """Build the files that add results to a model repository. The rest of the model card is unchanged.
+
+    Results of other models are ignored. For the other parameters, see `build_eval_results`.
+    """
+    own = [result for result in select_model_results(repo, results) if is_standard_head(result)]
+    index = build_model_index(own, organization)
+    if not index:
+        raise ValueError(
+            f"{repo}: expected results of the model on a published challenge set, got only results on user-provided "
+            "pairs or with another head (--head); evaluate the model on a corpus"
+        )
+
+    def card(existing: bytes | None) -> bytes:
+        earlier = cards.split_card(existing)[0].get("model-index")
+        merged = merge_model_index(earlier, repo.partition("/")[2], index)
+        return cards.set_metadata_entry((existing or b"").decode(), "model-index", merged).encode()
+
+    files = build_eval_results(own, organization, result_context)
+    return HubUpload(repo, "model", {"README.md": card, **files}, MESSAGE)

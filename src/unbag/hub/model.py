@@ -8,8 +8,8 @@ from typing import Any, Final
 from unbag.challenge_sets.results import Result
 from unbag.data.labels import resolve_output_labels
 from unbag.hub import cards, eval_results, vendoring
+from unbag.hub.eval_results import FOLDER_NAME, find_result_model_name, is_standard_head
 from unbag.hub.model_card import ModelCardContent, build_model_card, build_results_section
-from unbag.hub.model_results import FOLDER, find_result_model_name, is_standard_head
 from unbag.hub.push import HubUpload
 from unbag.inference.hub_files import compute_folder_revision
 from unbag.inference.prediction_store import PREDICTIONS
@@ -82,10 +82,11 @@ def build_model_upload(
             files[vendoring.MODEL_CODE_FILE] = module.encode()
         outputs = {int(output): label for output, label in config.get("id2label", {}).items()}
         order = list(resolve_output_labels(outputs))
-        if order != list(record["label_order"]):
+        by_label = {output: label for label, output in config.get("label2id", {}).items()}
+        if order != list(record["label_order"]) or by_label not in ({}, outputs):
             raise ValueError(
-                f"{folder / _CONFIG}: expected the label order of {RECORD} ({record['label_order']}) in id2label, got "
-                f"{order}"
+                f"{folder / _CONFIG}: expected the label order of {RECORD} ({record['label_order']}) in id2label and "
+                f"label2id, got {order} and {by_label}"
             )
         cost = folder / _COST
         card = ModelCardContent(
@@ -98,7 +99,7 @@ def build_model_upload(
             base_license=base_license,
             separator=_find_separator(folder),
             training_cost=read_json_object(cost) if cost.is_file() else None,
-            needs_unbag=vendoring.is_unbag_config(config),
+            needs_unbag=str(config.get("model_type")).startswith("unbag-"),
             with_code=with_code,
         )
         files[_CARD] = build_model_card(card).encode()
@@ -129,7 +130,7 @@ def find_base_model(folder: Path) -> tuple[str, str] | None:
     if is_averaged_model(folder):
         return None
     model = _read_record(folder)["model"]
-    return None if model["name"] == FOLDER else (model["name"], model["revision"])
+    return None if model["name"] == FOLDER_NAME else (model["name"], model["revision"])
 
 
 def _read_record(folder: Path) -> Mapping[str, Any]:

@@ -17,7 +17,6 @@ from unbag.evaluation import verdict
 from unbag.hub import eval_results
 from unbag.hub.cards import collect_arxiv_tags, describe_package, render_card
 from unbag.hub.licenses import OTHER, derive_license
-from unbag.hub.model_results import FOLDER
 from unbag.reports.training import build_interpolation_section
 from unbag.training.config import UNSPLIT_KINDS
 from unbag.training.recipes import find_recipe
@@ -61,7 +60,7 @@ class ModelCardContent:
     def base(self) -> str | None:
         """Hub id of the base model; None for a local folder."""
         name: str = self.record["model"]["name"]
-        return None if name == FOLDER else name
+        return None if name == eval_results.FOLDER_NAME else name
 
     @property
     def corpora(self) -> list[Corpus]:

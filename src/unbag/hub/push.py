@@ -6,7 +6,7 @@ the new state. `HfApi.upload_folder` is not used, because it may split a large f
 
 import random
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -27,6 +27,7 @@ from unbag.utils.retries import (
 )
 
 if TYPE_CHECKING:
+    from huggingface_hub import Collection
     from huggingface_hub.hf_api import RepoFile
 
 
@@ -80,11 +81,6 @@ class HubUploadPlan:
     url: str  # of the repository or the pull request
     commit: str | None = None  # new commit; None if nothing is published or nothing changed
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether the repository is already up to date."""
-        return not (self.added or self.changed or self.deleted)
-
 
 @dataclass(frozen=True)
 class RemoteRepository:
@@ -137,22 +133,14 @@ def fetch_remote_repository(repo: str, repo_type: RepoType, revision: str = _MAI
     return RemoteRepository(repo, repo_type, info.sha, bool(info.private), files)
 
 
-def plan_hub_upload(upload: HubUpload, *, private: bool = False, pull_request: bool = False) -> HubUploadPlan:
-    """Plan the changes that `publish_files` would make, without writing anything.
-
-    Raises:
-        HubError: If the publication would certainly fail, or the Hub cannot be read.
-    """
-    with explain_hub_errors(upload.repo, upload.kind):
-        return _plan(upload, private=private, pull_request=pull_request)
-
-
-def publish_files(upload: HubUpload, *, private: bool = False, pull_request: bool = False) -> HubUploadPlan:
+def publish_files(
+    upload: HubUpload, *, private: bool = False, pull_request: bool = False, dry_run: bool = False
+) -> HubUploadPlan:
     """Publish files in one commit, or none if nothing changes. A missing repository is created.
 
     An interrupted publication can be repeated at any time; finished uploads are not repeated. `private` creates a
     private repository, and rejects an existing public one. `pull_request` proposes the commit in a pull request: the
-    user's open one with the same title, or a new one.
+    user's open one with the same title, or a new one. `dry_run` only plans the changes.
 
     Raises:
         HubError: If the Hub rejects the publication, keeps failing or cannot be reached. Then nothing is changed.
@@ -167,10 +155,12 @@ def publish_files(upload: HubUpload, *, private: bool = False, pull_request: boo
     with explain_hub_errors(upload.repo, upload.kind):
         while True:
             planned = _plan(upload, private=private, pull_request=pull_request)
+            if dry_run:
+                return planned
             if planned.base is None:
                 call_with_retries(create)
                 planned = _plan(upload, private=private, pull_request=pull_request)
-            if planned.is_empty:
+            if not (planned.added or planned.changed or planned.deleted):
                 # After a failed attempt, the commit succeeded and only its response was lost.
                 return replace(planned, commit=planned.base if failed else None)
             try:
@@ -259,11 +249,10 @@ def _find_open_pull_request(upload: HubUpload) -> str | None:
     from huggingface_hub import HfApi
     from huggingface_hub.errors import RepositoryNotFoundError
 
-    api = HfApi()
     repo, kind = upload.repo, upload.kind
-    author = _read(repo, kind, api.whoami)["name"]
+    author = _read(repo, kind, HfApi().whoami)["name"]
     discussions = partial(
-        api.get_repo_discussions,
+        HfApi().get_repo_discussions,
         repo,
         author=author,
         discussion_type="pull_request",
@@ -329,3 +318,54 @@ def _describe_error(error: Exception, repo: str) -> str:
     # The Hub validates eval.yaml against its list of evaluation frameworks (`hub.benchmarks`).
     omitted = "; omit eval.yaml with `unbag publish … --no-benchmark`" if "evaluation_framework" in text else ""
     return f"the Hub rejected the request {text}{omitted or '; correct the cause'}"
+
+
+COLLECTION_TITLE: Final = "unbag: NLI challenge sets and metrics"
+"""Title of the collection of all repositories published by `unbag publish all`: sets, metrics, results, leaderboard."""
+
+_COLLECTION_DESCRIPTION: Final = (
+    # At most 150 characters.
+    "Challenge sets that test whether models use sentence structure, their metrics, and results of models."
+)
+
+
+def update_collection(
+    namespace: str, uploads: Sequence[HubUpload], *, write: bool, private: bool = False
+) -> tuple[str | None, list[HubUpload]]:
+    """Add missing repositories to the collection of an organization, or only compute the change.
+
+    The collection is created if necessary. Items added by other people are kept. Returns the URL of the collection
+    (None if it does not exist yet) and the added repositories.
+
+    Raises:
+        HubError: If the Hub rejects the change or cannot be reached. Items that were already added are kept.
+    """
+    from huggingface_hub import HfApi
+
+    api = HfApi()
+
+    def find() -> "Collection | None":
+        slugs = [each.slug for each in api.list_collections(owner=namespace) if each.title == COLLECTION_TITLE]
+        # Listings contain only the first items of a collection.
+        return api.get_collection(slugs[0]) if slugs else None
+
+    create = partial(
+        api.create_collection,
+        COLLECTION_TITLE,
+        namespace=namespace,
+        description=_COLLECTION_DESCRIPTION,
+        private=private,
+        exists_ok=True,
+    )
+    with explain_hub_errors(namespace, "collection"):
+        found = read_from_hub(f"the collections of {namespace}", find, tries=TRIES, retry_connection_errors=True)
+        present = {(item.item_type, item.item_id) for item in found.items} if found else set()
+        added = [upload for upload in uploads if (upload.kind, upload.repo) not in present]
+        if write and found is None:
+            found = call_with_retries(create)
+        if write and found is not None:
+            for upload in added:
+                # If a response was lost, the retry finds the item.
+                add = partial(api.add_collection_item, found.slug, upload.repo, upload.kind, exists_ok=True)
+                call_with_retries(add)
+    return redact(found.url) if found else None, added

@@ -15,7 +15,7 @@ from unbag.challenge_sets.results import Result
 from unbag.data import parquet
 from unbag.hub import cards
 from unbag.hub.benchmarks import Benchmark, collect_published_options, find_benchmark
-from unbag.hub.model_results import find_result_model_name, is_standard_head, select_model_results
+from unbag.hub.eval_results import find_result_model_name, is_standard_head, select_model_results
 from unbag.hub.push import HubUpload
 
 NAME: Final = "unbag-results"

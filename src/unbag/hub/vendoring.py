@@ -76,11 +76,6 @@ def bundle_modules(modules: Iterable[str], *, title: str, replacements: Mapping[
 MODEL_CODE_FILE: Final = "modeling_unbag.py"
 
 
-def is_unbag_config(config: Mapping[str, Any]) -> bool:
-    """Check whether a model config describes an architecture of `unbag.models`."""
-    return str(config.get("model_type")).startswith("unbag-")
-
-
 def remove_model_code(config: bytes) -> bytes:
     """Revert the changes of `add_model_code` to a config.json, byte for byte."""
     record = json.loads(config)

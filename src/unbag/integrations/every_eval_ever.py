@@ -23,7 +23,7 @@ from unbag.data.corpora import CORPORA
 from unbag.evaluation.metrics import collect_metrics, describe_metrics
 from unbag.hub.benchmarks import collect_published_options, find_benchmark, find_option_differences
 from unbag.hub.cards import replace_paths_with_file_names
-from unbag.hub.model_results import find_result_model_name
+from unbag.hub.eval_results import find_result_model_name
 from unbag.utils.files import write_json
 
 VERSION: Final = "0.3.0"
