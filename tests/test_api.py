@@ -12,8 +12,9 @@ from unbag.data import demo
 from unbag.data.labels import LABELS, LabelError
 from unbag.evaluation.metrics import describe_metrics
 from unbag.inference.function import CallablePredictor
-from unbag.inference.options import parse_model_options
+from unbag.inference.options import MODEL_OPTIONS
 from unbag.reports import html
+from unbag.utils.options import parse_options
 
 DATA = demo.get_demo_file("validation")
 
@@ -243,7 +244,7 @@ def test_evaluate_missing_file_is_reported_before_building(monkeypatch, tmp_path
 )
 def test_invalid_model_option_is_rejected(options, said):
     with pytest.raises(ValueError, match=said):
-        parse_model_options(options)
+        parse_options(MODEL_OPTIONS, options)
 
 
 def test_public_names_are_listed_and_importable():

@@ -49,15 +49,7 @@ def test_option_that_set_lacks_is_rejected(option, why):
         _build_requests(["permuted", "swapped"], set_option=[option])
 
 
-def test_option_shared_by_several_sets_is_reported_once(monkeypatch, capsys):
-    monkeypatch.setattr("unbag.cli.options._warned", set())
-    _build_requests(["permuted", "soswap_addamod", "swapped"], set_option=["seed=1"])
-    said = capsys.readouterr().err
-    assert "-o seed applies to permuted, soswap_addamod; -o permuted.seed=VALUE sets it for one set" in said
-
-
-def test_official_pairs_replaced_by_corpus_are_reported(monkeypatch, capsys):
-    monkeypatch.setattr("unbag.cli.options._warned", set())
+def test_official_pairs_replaced_by_corpus_are_reported(capsys):
     breaking, _ = _build_requests(["breaking_nli", "plain"], corpus=["snli"])
     assert breaking.config == "snli-validation"
     expected = "breaking_nli: generated from snli; remove --corpus to use the authors' original pairs"

@@ -41,8 +41,8 @@ def folder(monkeypatch, tmp_path):
         ("--sets permuted --data pairs.csv", HOME + "permuted-pairs.csv"),
         ("--sets permuted -o q=5 --max-examples 9", HOME + "permuted-snli-validation-q=5-max_examples=9"),
         (
-            f"--sets permuted -o q=5 --revision {'a' * 40} --dtype bfloat16",
-            HOME + "permuted-snli-validation-q=5-dtype=bfloat16-f926ae6f",  # a hash of the revision
+            "--sets permuted -o q=5 --revision refs/pr/1 --dtype bfloat16",
+            HOME + "permuted-snli-validation-q=5-revision=a53ad0f3-dtype=bfloat16",  # a hash, because of the slashes
         ),
         ("--head residual --revision v1.0", HOME + "suite-snli-validation-revision=v1.0-head=residual"),
         ("--corpus all", HOME + "all-corpora-suite"),

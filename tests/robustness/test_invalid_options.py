@@ -121,12 +121,3 @@ def test_boolean_label_is_rejected(tmp_path):
 def test_argument_of_wrong_type_is_rejected(call):
     with pytest.raises(ValueError, match="expected"):
         call()
-
-
-@pytest.mark.parametrize("corpus", ["snli ", " snli", "snli\n", "snli, mnli "])
-def test_corpus_with_whitespace_gets_suggestion(capsys, corpus):
-    for command in (("build", "plain", "--output", "out.parquet"), ("evaluate", "majority", "--sets", "plain")):
-        said = " ".join(run_rejected(capsys, *command, "--corpus", corpus).replace("│", " ").split())
-        assert "expected a name without whitespace around it" in said
-        assert f"did you mean '{corpus.strip()}'?" in said
-    assert read_files_below(Path.cwd()) == []

@@ -50,10 +50,9 @@ def test_invalid_value_is_rejected(name, said):
 
 
 def test_options_have_descriptions():
-    assert describe_options(Config, frozenset({"size", "least"})) == [
-        OptionDescription("size", None, "how many, which may take two lines.", "a whole number", "1000"),
-        OptionDescription("least", 0.5, "from where.", "a number", "0.5"),
-    ]
+    size, *_, least = describe_options(Config)
+    assert size == OptionDescription("size", None, "how many, which may take two lines.", "a whole number", "1000")
+    assert least == OptionDescription("least", 0.5, "from where.", "a number", "0.5")
 
 
 @pytest.mark.parametrize("name", challenge_sets.list_set_names())

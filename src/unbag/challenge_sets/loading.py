@@ -92,7 +92,7 @@ def parse_set_option(name: str, option: str, text: str) -> Any:
 
 def describe_set_options(name: str) -> list[OptionDescription]:
     """Describe the options that are specific to a set: name, default and meaning."""
-    return describe_options(challenge_sets.get_challenge_set(name).Options, list_set_options(name))
+    return describe_options(challenge_sets.get_challenge_set(name).Options)
 
 
 def has_split_config(name: str, corpus: str | None) -> bool:

@@ -110,13 +110,6 @@ class PairSelection:
         """Check whether any option has a value other than its default."""
         return any(value not in ({}, [], ()) for value in self.given.values())
 
-    def collect_shared_options(self, names: Sequence[str]) -> dict[str, list[str]]:
-        """Collect the given options that several sets declare, with the names of these sets."""
-        options_of = {name: loading.list_set_options(name) for name in names}
-        # No set declares an option `SET.NAME`, which applies to one set only.
-        sets_of = {option: [name for name in names if option in options_of[name]] for option in self.set_options}
-        return {option: sets for option, sets in sets_of.items() if len(sets) > 1}
-
     def _options_of_set(self, name: str, set_options: Collection[str]) -> dict[str, Any]:
         """Select the options of one set, by their names without the set."""
         for_all = {option: value for option, value in self.set_options.items() if option in set_options}

@@ -29,7 +29,7 @@ from unbag.cli import (
 )
 from unbag.cli.app import run
 from unbag.cli.options import App
-from unbag.cli.typer_utils import TextCommand
+from unbag.cli.typer_utils import GreedyCommand
 
 
 def _print_version(requested: bool) -> None:
@@ -59,19 +59,19 @@ def _main(
     pass
 
 
-app.command(cls=TextCommand)(evaluate.evaluate)
+app.command(cls=GreedyCommand)(evaluate.evaluate)
 app.command()(score.score)
 app.command()(compare.compare)
-app.command(cls=TextCommand)(check.check)
-app.command(cls=TextCommand)(build.build)
-app.command(cls=TextCommand)(export.export)
+app.command(cls=GreedyCommand)(check.check)
+app.command(cls=GreedyCommand)(build.build)
+app.command(cls=GreedyCommand)(export.export)
 app.command(name="sets")(build.list_sets)
 app.command()(published.papers)
 app.command()(published.report)
 for _group in (lexical, models, natlog, human_study, train, publish):
     app.add_typer(_group.app, name=_group.__name__.rpartition(".")[2].replace("_", "-"))
-app.command(cls=TextCommand)(speed.speed)
-app.command(cls=TextCommand)(prefetch.prefetch)
+app.command(cls=GreedyCommand)(speed.speed)
+app.command(cls=GreedyCommand)(prefetch.prefetch)
 app.command()(demo.demo)
 
 

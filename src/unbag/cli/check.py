@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from unbag.cli import config_file, typer_utils
-from unbag.cli.evaluate import run_models, select_offline_requests
+from unbag.cli.evaluate import run_models, validate_offline
 from unbag.cli.model_options import ModelOptions, build_disabled_baseline_options
 from unbag.cli.options import Full, PairOptions
 from unbag.cli.output import (
@@ -286,8 +286,7 @@ def _evaluate(
     location = output_dir or build_run_folder(
         [model], requests, model_options.build_loading_options() | baselines, title=title
     )
-    if model_options.offline:
-        requests, _ = select_offline_requests([model], requests, model_options, are_required=True)
+    validate_offline([model], requests, model_options)
     folder, is_default = RunFolder(location), output_dir is None
     outcome = run_models(
         [model], requests, model_options, folder, is_default_folder=is_default, is_visible=is_visible, quiet=True

@@ -21,12 +21,11 @@ from unbag.cli.options import (
     Sets,
     build_selected_requests,
     list_requested_corpora,
-    validate_engine,
 )
 from unbag.cli.output import AsJson, echo, print_failures, show_results
 from unbag.cli.progress import show_progress
 from unbag.cli.run_folder import ALL_CORPORA, CROSS_DOMAIN, RUNS_FOLDER, build_run_folder
-from unbag.cli.typer_utils import location_option, validate_output_file
+from unbag.cli.typer_utils import location_option, usage_errors, validate_output_file
 from unbag.utils.hf_jobs import validate_persistent_output
 
 if TYPE_CHECKING:
@@ -121,7 +120,7 @@ def evaluate(
       unbag evaluate ORG/MODEL --shard 0/8 --output-dir s3://BUCKET/RUN
       unbag evaluate ORG/MODEL --engine ray --output-dir s3://BUCKET/RUN
     """
-    from unbag.evaluation.ray import open_engine
+    from unbag.evaluation.ray import open_engine, validate_engine_options
     from unbag.evaluation.result_folder import RunFolder
     from unbag.inference.distributed import connect_process_group
     from unbag.inference.runner import Shard
@@ -136,7 +135,8 @@ def evaluate(
         parsed_shard = None if shard is None else Shard.parse(shard)
     except ValueError as error:
         raise typer.BadParameter(f"--shard: {error}") from None
-    validate_engine(engine, num_gpus, shard)
+    with usage_errors():
+        validate_engine_options(engine, num_gpus, shard)
     # A cross-domain table has no baselines, so their options are ignored.
     baselines = build_disabled_baseline_options(
         model_options.lexical_baseline or cross_domain, model_options.shuffled or cross_domain
@@ -144,11 +144,7 @@ def evaluate(
     options = model_options.build_loading_options() | baselines
     location = output_dir or str(build_run_folder(models, requests, options, title=title))
     validate_persistent_output("--output-dir", location, push_results, push_option=push.PUSH_OPTION)
-    if model_options.offline:
-        requests, unavailable = select_offline_requests(
-            models, requests, model_options, are_required=bool(sets) or cross_domain
-        )
-        skipped += unavailable
+    validate_offline(models, requests if sets or cross_domain else (), model_options)
     folder = RunFolder(location, extra_files=[config_file.CONFIG_FILE])
     with parallel.set_num_proc(num_proc), open_engine(engine, num_gpus) as backend:
         outcome = run_models(
@@ -216,43 +212,20 @@ def _select_requests(
     return requests, skipped, f"{ALL_CORPORA}-{title}" if pairs.corpus == [ALL] else title
 
 
-def select_offline_requests(
-    models: Sequence[str], requests: "Sequence[SetRequest]", options: ModelOptions, *, are_required: bool
-) -> "tuple[list[SetRequest], list[EvaluationFailure]]":
-    """Select the requests whose files are available offline. Returns them, and the skipped sets.
+def validate_offline(models: Sequence[str], requests: "Sequence[SetRequest]", options: ModelOptions) -> None:
+    """Validate that the files of models and sets are available, if the run is offline, before it starts."""
+    if options.offline:
+        from unbag.evaluation import prefetch
 
-    `are_required` states whether all sets are required, because the user named them.
-
-    Raises:
-        MissingResourceError: If a file is missing for a model or a required set, or for every set of the suite.
-    """
-    from unbag.challenge_sets.failures import EvaluationFailure
-    from unbag.challenge_sets.requirements import MissingResourceError
-    from unbag.evaluation import prefetch
-
-    prefetch.validate_offline_requirements(
-        prefetch.list_run_requirements(
-            requests if are_required else (),
-            models,
-            revision=options.revision,
-            train_data=options.build_loading_options().get("train_data"),
-            model_file=options.model_file,
+        prefetch.validate_offline_requirements(
+            prefetch.list_run_requirements(
+                requests,
+                models,
+                revision=options.revision,
+                train_data=options.build_loading_options().get("train_data"),
+                model_file=options.model_file,
+            )
         )
-    )
-    if are_required:
-        return list(requests), []
-    available, unavailable = [], []
-    for request in requests:
-        if lacking := prefetch.fetch_requirements(prefetch.list_run_requirements([request])):
-            reason = f"offline and without {', '.join(lacking)}"
-            unavailable.append(EvaluationFailure(request.name, MissingResourceError(reason)))
-        else:
-            available.append(request)
-    if not available:
-        raise MissingResourceError(
-            "--offline: expected the files of at least one set, got none; run `unbag prefetch` with network access"
-        )
-    return available, unavailable
 
 
 def run_models(

@@ -14,7 +14,8 @@ from unbag.cli import config_file, typer_utils
 from unbag.cli.options import Offline
 from unbag.cli.output import echo
 from unbag.cli.typer_utils import build_declared_option
-from unbag.inference.options import MODEL_OPTIONS, BuiltInKwargs, ClassifierKwargs, parse_model_options
+from unbag.inference.options import MODEL_OPTIONS, BuiltInKwargs, ClassifierKwargs
+from unbag.utils.options import parse_options
 
 if TYPE_CHECKING:
     from unbag.inference.llm.client import EndpointUsage
@@ -76,7 +77,7 @@ class ModelOptions(_LoadingOptions):
 
     def build_loading_options(self) -> dict[str, Any]:
         """Collect and parse the given options, for `unbag.evaluation.model_loading.load_predictor`."""
-        return parse_model_options({name: getattr(self, name) for name in MODEL_OPTIONS})
+        return parse_options(MODEL_OPTIONS, {name: getattr(self, name) for name in MODEL_OPTIONS})
 
     def validate(self, models: Sequence[str]) -> None:
         """Validate that the options are compatible with the given models, before the run starts."""

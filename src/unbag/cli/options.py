@@ -14,7 +14,7 @@ from unbag.cli.output import echo, set_log_level
 from unbag.cli.typer_utils import (
     build_declared_option,
     sets_option,
-    split_fixed_names,
+    split_commas,
     split_paths_or_ids,
     usage_errors,
 )
@@ -76,8 +76,6 @@ def expand_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(**arguments: Any) -> None:
-        # `_warn_once` counts per command, and a process may run several commands.
-        _warned.clear()
         groups = {name: kind(**{field: arguments.pop(field) for field in shared[name]}) for name, kind in kinds.items()}
         verbosity = groups.pop("verbosity")
         if verbosity.quiet and verbosity.verbose:
@@ -92,10 +90,6 @@ def expand_options(command: Callable[..., None]) -> Callable[..., None]:
     run.__signature__ = Signature(options)  # type: ignore[attr-defined]
     run.__annotations__ = {option.name: option.annotation for option in options}
     return run
-
-
-_warned: Final[set[str]] = set()
-"""Warnings that `_warn_once` has printed in the current command."""
 
 
 def _go_offline(offline: bool) -> bool:
@@ -144,7 +138,7 @@ def _complete(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
 # What the command line has in addition to the declarations. A single corpus of Python is a list on the command line,
 # since some commands take several.
 _CLI_SETTINGS: Final[dict[str, dict[str, Any]]] = {
-    "corpus": {"callback": split_fixed_names, "autocompletion": typer_utils.complete_corpora},
+    "corpus": {"callback": split_commas, "autocompletion": typer_utils.complete_corpora},
     "split": {"autocompletion": typer_utils.complete_splits},
     "text": {"callback": split_paths_or_ids},
 }
@@ -197,15 +191,10 @@ class PairOptions(_PairOptions):
             requests = pairs.build_requests(names, on_failure=on_failure)
         except OptionError as error:
             raise typer.BadParameter(str(error)) from None
-        for option, takers in pairs.collect_shared_options(names).items():
-            if option == OFFICIAL_FILE_OPTION and self.official_file is not None:
-                continue  # an option with its own flag, whose help lists its sets
-            _warn_once(f"-o {option} applies to {', '.join(takers)}; -o {takers[0]}.{option}=VALUE sets it for one set")
         for request in requests:
             if corpus and loading.get_official_config(request.name) not in (None, request.config):
-                _warn_once(
-                    f"{request.name}: generated from {corpus}; remove --corpus to use the authors' original pairs"
-                )
+                line = f"{request.name}: generated from {corpus}; remove --corpus to use the authors' original pairs"
+                echo(line, err=True, fg="yellow")
         return requests
 
     def _parse_set_options(self, names: Sequence[str]) -> dict[str, str]:
@@ -227,18 +216,11 @@ class PairOptions(_PairOptions):
         # `-o file=…` or `-o SET.file=…`
         names = {part: part.partition("=")[0].rpartition(".")[2].strip() for part in self.set_option or ()}
         set_options = [part for part, name in names.items() if name != OFFICIAL_FILE_OPTION]
-        return self.replace(official_file=None, set_option=set_options or None)
+        return replace(self, official_file=None, set_option=set_options or None)
 
     def replace(self, **values: Any) -> "PairOptions":
         """Copy the options with other values of some fields."""
         return replace(self, **values)
-
-
-def _warn_once(line: str) -> None:
-    """Print a line on standard error, once per command."""
-    if line not in _warned:
-        _warned.add(line)
-        echo(line, err=True, fg="yellow")
 
 
 def parse_columns(parts: Sequence[str] | None) -> dict[str, str]:
@@ -337,14 +319,6 @@ NumGpus = Annotated[
         help="Number of GPUs per model copy with --engine ray (default: 1 if available).",
     ),
 ]
-
-
-def validate_engine(engine: str | None, num_gpus: float | None, shard: str | None) -> None:
-    """Validate the value of `--engine` and its combination with `--num-gpus` and `--shard`."""
-    from unbag.evaluation.ray import validate_engine_options
-
-    with usage_errors():
-        validate_engine_options(engine, num_gpus, shard)
 
 
 NumProc = Annotated[

@@ -37,7 +37,6 @@ def is_quiet() -> bool:
 def set_log_level(*, quiet: bool, verbose: bool) -> Iterator[None]:
     """Configure log levels and progress bars while a command runs."""
     root, before = logging.getLogger(), (logging.getLogger().level, _logger.level)
-    settings = {name: os.environ.get(name) for name in _NO_BARS}
     if quiet:
         root.setLevel(logging.ERROR)
         os.environ.update(dict.fromkeys(_NO_BARS, "1"))  # The clients read these variables at import.
@@ -51,9 +50,6 @@ def set_log_level(*, quiet: bool, verbose: bool) -> Iterator[None]:
     finally:
         for logger, level in zip((root, _logger), before, strict=True):
             logger.setLevel(level)
-        for name in _NO_BARS:
-            os.environ.pop(name, None)
-        os.environ.update({name: value for name, value in settings.items() if value is not None})
 
 
 _COLUMNS: Final = 80

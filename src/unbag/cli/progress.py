@@ -24,17 +24,23 @@ class _Display:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
         console = create_cli_console(err=True)
-        columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
-        settings: dict[str, Any] = {"console": console, "transient": True, "disable": not console.is_terminal}
-        unit, left = TextColumn("{task.fields[unit]}"), TextColumn("{task.fields[left]}")
-        self._bars = Progress(*columns, unit, left, TimeElapsedColumn(), redirect_stdout=False, **settings)
-        # No thread draws this bar, because worker processes are forked meanwhile. A fork would inherit the locks of the
-        # drawing thread and never release them.
-        self._building = Progress(
-            *columns, TextColumn("sets"), auto_refresh=False, redirect_stdout=False, redirect_stderr=False, **settings
+        self.bars = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[unit]}"),
+            TextColumn("{task.fields[left]}"),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+            # No thread draws the bars, because worker processes are forked meanwhile. A fork would inherit the locks of
+            # the drawing thread and never release them.
+            auto_refresh=False,
+            redirect_stdout=False,
         )
         self._quiet = quiet
-        self._sets = self._bars.add_task("sets", total=num_sets, unit="sets", left="", visible=num_sets > 0)
+        self._sets = self.bars.add_task("sets", total=num_sets, unit="sets", left="", visible=False)
         self._rows: Any = None
         self._description = ""
         self._started = 0
@@ -43,36 +49,29 @@ class _Display:
         from huggingface_hub.utils.tqdm import disable_progress_bars
 
         disable_progress_bars()  # Not earlier, because a model download shows another bar.
-        self._bars.update(self._sets, completed=self._started)  # Failed sets count as completed.
+        self.bars.update(self._sets, completed=self._started, visible=True)  # Failed sets count as completed.
         self._started += 1
-        self._show_rows(f"building {name}", None)
+        self._show(f"building {name}", None)
 
     def on_progress(self, name: str, done: int, total: int) -> None:
         from unbag.challenge_sets.request import BUILDING
 
-        if name == BUILDING:  # before the first set
-            if not self._building.tasks:
-                self._building.start()
-                self._building.add_task(name, total=total)
-            self._building.update(self._building.tasks[0].id, completed=done)
-            self._building.refresh()
-            if done >= total:
-                self._building.stop()
-            return
-        self._show_rows(name, total)
-        self._bars.update(self._rows, completed=done)
-        [task] = [each for each in self._bars.tasks if each.id == self._rows]
+        self._show(name, total, unit="sets" if name == BUILDING else "rows")
+        self.bars.update(self._rows, completed=done)
+        [task] = [each for each in self.bars.tasks if each.id == self._rows]
         minutes, seconds = divmod(math.ceil(task.time_remaining or 0), 60)
-        self._bars.update(self._rows, left=f"{minutes}:{seconds:02d} left" if minutes or seconds else "")
+        left = f"{minutes}:{seconds:02d} left" if minutes or seconds else ""
+        self.bars.update(self._rows, left=left, refresh=True)
 
-    def _show_rows(self, description: str, total: int | None) -> None:
+    def _show(self, description: str, total: int | None, *, unit: str = "rows") -> None:
         """Replace the lower progress bar if its description changes."""
-        self._bars.start()
+        self.bars.start()
         if description != self._description:
             if self._rows is not None:
-                self._bars.remove_task(self._rows)
-            self._rows = self._bars.add_task(escape_control_chars(description), total=total, unit="rows", left="")
+                self.bars.remove_task(self._rows)
+            self._rows = self.bars.add_task(escape_control_chars(description), total=total, unit=unit, left="")
             self._description = description
+        self.bars.refresh()
 
     def on_result(self, result: "Result") -> None:
         if self._quiet:
@@ -81,14 +80,9 @@ class _Display:
 
         # Tables go to standard output and bars to standard error. Both may be the same terminal, so only one of them
         # may write at a time. The table ends with an empty line, because the display clears the line above on restart.
-        self._bars.stop()
+        self.bars.stop()
         terminal.print_views([terminal.build_result_view(result)], create_cli_console())
-        self._bars.start()
-
-    def stop(self) -> None:
-        if self._building.tasks:
-            self._building.stop()
-        self._bars.stop()
+        self.bars.start()
 
 
 @contextmanager
@@ -108,4 +102,4 @@ def show_progress(num_sets: int, *, is_visible: bool, quiet: bool = False) -> "I
     try:
         yield EvaluationCallbacks(display.on_set, display.on_progress, display.on_result)
     finally:
-        display.stop()
+        display.bars.stop()

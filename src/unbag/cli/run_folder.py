@@ -93,23 +93,19 @@ def _non_default_options(request: "SetRequest", *, in_suite: bool) -> dict[str, 
 
 
 def _name_parts(options: Mapping[str, Any]) -> list[str]:
-    """Format options as components of a folder name: short options in full, and a hash of the other options.
+    """Format options as components of a folder name, with a hash instead of a value that is no file name.
 
     >>> _name_parts({"q": 5, "train_data": ("my data.csv",)})
-    ['q=5', 'dfac582f']
+    ['q=5', 'train_data=f6d6d847']
     """
-    parts = {}
+    parts = []
     for name, value in options.items():
         items = [str(item) for item in (value if isinstance(value, list | tuple) else [value])]
-        if all(re.fullmatch(r"[\w.-]+", item) for item in items):
-            parts[name] = f"{name}={'+'.join(items)}"
-    room = _MAX_OPTIONS
-    for name in sorted(parts, key=lambda name: len(parts[name])):
-        room -= len(parts[name])
-        if room < 0:
-            del parts[name]
-    rest = {name: value for name, value in options.items() if name not in parts}
-    return [*parts.values(), *([_hash(json.dumps(rest, sort_keys=True, default=str))] if rest else [])]
+        is_readable = all(re.fullmatch(r"[\w.-]+", item) for item in items)
+        parts.append(
+            f"{name}={'+'.join(items) if is_readable else _hash(json.dumps(value, sort_keys=True, default=str))}"
+        )
+    return parts
 
 
 def _build_folder_name(name: str) -> str:

@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, get_args, get_origin, get_type_hints
 
 import typer
-from typer.core import TyperCommand
 
 from unbag.cli import push as pushing
 from unbag.cli.options import App, Offline
 from unbag.cli.output import AsJson, create_cli_console, echo, is_quiet, print_failures, print_json
 from unbag.cli.progress import show_progress
-from unbag.cli.typer_utils import validate_output_folder
+from unbag.cli.typer_utils import LIST, GreedyCommand, validate_output_folder
 from unbag.training.config import Option
 from unbag.training.recipes import Recipe, load_recipes
 from unbag.utils.hf_jobs import validate_persistent_output
@@ -35,36 +34,9 @@ app = App(
 )
 
 
-class GreedyListCommand(TyperCommand):
-    """Command whose list options accept several values, as in `--seeds 1 2 3`. It has no positional arguments."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Join the values of each list option with commas before click parses them."""
-        lists = {name for each in self.params if each.metavar == _LIST for name in each.opts}
-        values: dict[str, list[str]] = {}
-        others: list[str] = []
-        into: list[str] | None = None
-        for arg in args:
-            name, equals, value = arg.partition("=")
-            if arg.startswith("-"):
-                into = values.setdefault(name, []) if name in lists else None
-                if into is not None and equals:
-                    into.append(value)
-            elif into is not None:
-                into.append(arg)
-            if into is None:
-                others.append(arg)
-        # An option without a value is not changed. Click reports the error.
-        joined = [part for name, given in values.items() for part in ([name, ",".join(given)] if given else [name])]
-        return super().parse_args(ctx, [*others, *joined])
-
-
-_LIST: Final = "LIST"
-
-
 def add_recipe_command(recipe: Recipe, app: typer.Typer) -> None:
     """Add the training command of a recipe to a Typer app."""
-    app.command(name=recipe.name.replace("_", "-"), cls=GreedyListCommand, help=recipe.summary)(_command(recipe))
+    app.command(name=recipe.name.replace("_", "-"), cls=GreedyCommand, help=recipe.summary)(_command(recipe))
 
 
 def main(*recipes: Recipe, arguments: Sequence[str] | None = None) -> int:
@@ -93,13 +65,15 @@ def _command(recipe: Recipe) -> Callable[..., None]:
 
     def command(**arguments: Any) -> None:
         seeds = _read("seeds", arguments.pop("seeds"), int)
-        sets = _read("evaluate", arguments.pop("evaluate", ""), str)
+        sets = _read("evaluate", arguments.pop("evaluate", None), str)
         as_json, offline = arguments.pop("as_json"), arguments.pop("offline")
         push = arguments.pop("push_results", None)
         values: dict[str, Any] = {
             name: _read(name, value, get_args(hints[name])[0]) if get_origin(hints[name]) is tuple else value
             for name, value in arguments.items()
         }
+        if labels := values.get("label_map"):
+            values["label_map"] = ",".join(labels)
         config = recipe.config(**values)
         validate_persistent_output(
             "--output-dir", config.output_dir, push, push_option=pushing.PUSH_OPTION if can_push and not seeds else None
@@ -129,21 +103,19 @@ def _command(recipe: Recipe) -> Callable[..., None]:
 
 
 def _parameter(declared: Option, hint: Any) -> Parameter:
-    """Build the option for a config field. A tuple is passed as text, which `_read` parses."""
-    many = get_origin(hint) is tuple
-    name, default = declared.name, declared.default
-    if many:
-        default = Parameter.empty if default is MISSING else ",".join(map(str, default))
-        hint = str
-    elif default is MISSING:
-        default = Parameter.empty
+    """Build the option for a config field. A tuple is passed as a list of texts, which `_read` parses."""
+    name, default = declared.name, Parameter.empty if declared.default is MISSING else declared.default
+    # The config parses the text of a label map.
+    is_list = get_origin(hint) is tuple or name == "label_map"
+    if is_list:
+        hint, default = list[str] | None, list(map(str, default)) if isinstance(default, tuple) else default
     option = typer.Option(
         # No --no-… form, since all flags are off by default.
         *([f"--{name.replace('_', '-')}"] if hint is bool else []),
         help=declared.help,
         rich_help_panel=declared.panel,
         callback=validate_output_folder if name == "output_dir" else None,
-        metavar=_LIST if many or name == "label_map" else None,  # a label map is a list too, parsed elsewhere
+        metavar=LIST if is_list else None,
         show_default=bool(default) and not isinstance(default, bool),
     )
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[hint, option])
@@ -154,21 +126,21 @@ class _RunOptions:
     """Options of all recipes, which are not part of their configs."""
 
     seeds: Annotated[
-        str,
+        list[str] | None,
         _run_option(
-            metavar=_LIST,
+            metavar=LIST,
             show_default=False,
             help="Random seeds: one run and subfolder each; prints mean and standard deviation.",
         ),
-    ] = ""
+    ] = None
     evaluate: Annotated[
-        str,
+        list[str] | None,
         _run_option(
-            metavar=_LIST,
+            metavar=LIST,
             show_default=False,
             help="Challenge sets to evaluate after training, on their default samples.",
         ),
-    ] = ""
+    ] = None
     push_results: Annotated[
         str | None,
         _run_option(
@@ -186,7 +158,8 @@ def _excluded(recipe: Recipe) -> tuple[str, ...]:
     return ("evaluate",) if recipe.protocol.has_one_model else ("evaluate", "push_results")
 
 
-def _read(name: str, text: str, kind: Callable[[str], Any]) -> tuple[Any, ...]:
+def _read(name: str, given: Sequence[str] | None, kind: Callable[[str], Any]) -> tuple[Any, ...]:
+    text = ",".join(given or ())
     try:
         values = tuple(kind(part.strip()) for part in text.split(",") if part.strip())
     except ValueError:

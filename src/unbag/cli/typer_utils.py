@@ -4,12 +4,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, get_origin
+from typing import Annotated, Any, Final, get_origin
 
 import typer
 from typer.core import TyperCommand
 
+from unbag import scripts
+from unbag.data.corpora import CORPORA
+from unbag.data.pair_options import PAIR_OPTIONS
 from unbag.utils.options import DeclaredOptions, list_alternatives, split_names
+
+LIST: Final = "LIST"
+_GREEDY: Final = (LIST, PAIR_OPTIONS["text"][1].metavar)
+"""Forms of the options that accept several values in a `GreedyCommand`."""
 
 
 def split_commas(values: list[str] | None) -> list[str] | None:
@@ -23,18 +30,6 @@ def split_commas(values: list[str] | None) -> list[str] | None:
     if values and not names:
         raise typer.BadParameter(f"expected comma-separated names, got {','.join(values)!r}; add a name")
     return names
-
-
-def split_fixed_names(values: list[str] | None) -> list[str] | None:
-    """Split a list of predefined names at commas, and reject whitespace around a value (option callback).
-
-    The Python API also rejects such names. A space after a comma is allowed.
-    """
-    if spaced := [value for value in values or () if value != value.strip()]:
-        raise typer.BadParameter(
-            f"expected a name without whitespace around it, got {spaced[0]!r}; did you mean {spaced[0].strip()!r}?"
-        )
-    return split_commas(values)
 
 
 def split_paths(values: list[Path] | None) -> list[Path] | None:
@@ -51,18 +46,19 @@ def split_paths_or_ids(values: list[str] | None) -> list[str] | None:
     return [name for each in values for name in ([each] if Path(each).exists() else split_commas([each]) or ())]
 
 
-class TextCommand(TyperCommand):
-    """Command whose option `--text` accepts several values, such as the shell expansion of `--text docs/*.md`."""
+class GreedyCommand(TyperCommand):
+    """Command whose lists accept several values, such as `--seeds 1 2 3`, or the shell expansion of `--text *.md`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Insert the option name before each additional value, then parse the arguments with click."""
+        greedy = {name for each in self.params if each.metavar in _GREEDY for name in each.opts}
         repeated: list[str] = []
-        following = False
+        option = ""
         for n, arg in enumerate(args):
             if arg.startswith("-"):
-                following = arg == "--text" or arg.startswith("--text=")
-            elif following and args[n - 1] != "--text":
-                repeated.append("--text")
+                option = arg.partition("=")[0]
+            elif option in greedy and args[n - 1] != option:
+                repeated.append(option)
             repeated.append(arg)
         return super().parse_args(ctx, repeated)
 
@@ -76,9 +72,9 @@ def usage_errors() -> Iterator[None]:
         raise typer.BadParameter(str(error)) from None
 
 
-def validate_output_location(location: str | None) -> str | None:
-    """Validate that a folder or URL is writable (option callback)."""
-    return None if location is None else _validate_location(location, is_file=False)
+def validate_output_folder(location: Any) -> Any:
+    """Validate that a folder, given as path or text, or a URL is writable (option callback)."""
+    return None if location is None else type(location)(_validate_location(str(location), is_file=False))
 
 
 def validate_set_output_location(location: str) -> str:
@@ -95,11 +91,6 @@ def _validate_location(location: str, *, is_file: bool) -> str:
             return str(validate_writable(Path(location.removeprefix("file://")), folder=not is_file))
         StorageFolder(location.rpartition("/")[0] if is_file else location).validate_writable()
     return location
-
-
-def validate_output_folder(path: Path | None) -> Path | None:
-    """Validate that a folder is writable (option callback)."""
-    return None if path is None else Path(_validate_location(str(path), is_file=False))
 
 
 def validate_output_file(path: Path | None) -> Path | None:
@@ -132,23 +123,17 @@ def complete_sets(incomplete: str) -> list[str]:
 
 def complete_corpora(incomplete: str) -> list[str]:
     """Complete the name of a base corpus."""
-    from unbag.data.corpora import CORPORA
-
     return _completed(incomplete, CORPORA)
 
 
 def complete_splits(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete the name of a split, for the corpora on the command line or for all corpora."""
-    from unbag.data.corpora import CORPORA
-
     named = [name for name in ctx.params.get("corpus") or () if name in CORPORA] or list(CORPORA)
     return _completed(incomplete, dict.fromkeys(split for name in named for split in CORPORA[name].splits))
 
 
 def complete_metrics(incomplete: str) -> list[str]:
     """Complete the name of a metric."""
-    from unbag import scripts
-
     return _completed(incomplete, scripts.list_script_folders("metrics"))
 
 
@@ -196,5 +181,5 @@ corpora_option = partial(list_option, autocompletion=complete_corpora)
 sets_option = partial(list_option, autocompletion=complete_sets)
 paths_option = partial(typer.Option, callback=split_paths)
 folder_option = partial(typer.Option, callback=validate_output_folder)
-location_option = partial(typer.Option, callback=validate_output_location, metavar="FOLDER")
+location_option = partial(typer.Option, callback=validate_output_folder, metavar="FOLDER")
 set_argument = partial(typer.Argument, autocompletion=complete_sets, metavar="SET")

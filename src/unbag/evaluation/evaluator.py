@@ -41,13 +41,14 @@ from unbag.inference.distributed import connect_process_group
 from unbag.inference.label_probe import LabelCheckedModel
 from unbag.inference.llm.prompt_file import PromptFile
 from unbag.inference.llm.prompts import DefaultPrompt
-from unbag.inference.options import parse_model_options
+from unbag.inference.options import MODEL_OPTIONS
 from unbag.inference.prediction_store import PREDICTIONS, StoredPredictions
 from unbag.inference.predictor import Predictor
 from unbag.inference.runner import Shard, predict_rows, predict_shard
 from unbag.inference.single_output import build_labels_only_message
 from unbag.utils import parallel
 from unbag.utils.errors import UserCodeError
+from unbag.utils.options import parse_options
 from unbag.utils.safe_io import validate_writable
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def evaluate_all(
         ValueError: If an input is invalid. Options that apply to none of the models are rejected before the run starts.
             `data.labels.LabelError` if the label order is unknown or contradicted by the label probe.
     """
-    model_options = parse_model_options(model_options)
+    model_options = parse_options(MODEL_OPTIONS, model_options)
     model_loading.validate_model_options(models, model_options)
     requests, variants = _validate_run(
         models, sets, engine, model_options, Path(output_dir), shard=shard, predictions_csv=predictions_csv

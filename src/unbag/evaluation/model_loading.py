@@ -21,12 +21,11 @@ from unbag.inference.options import (
     FunctionKwargs,
     InMemoryKwargs,
     get_default,
-    parse_model_options,
 )
 from unbag.inference.predictor import Predictor
 from unbag.utils.errors import build_user_code_error
 from unbag.utils.hub import is_model_name
-from unbag.utils.options import suggest_name
+from unbag.utils.options import parse_options, suggest_name
 from unbag.utils.safe_io import validate_file
 
 _NOT_RECORDED: Final = {
@@ -170,7 +169,7 @@ def load_predictor(model: Model, **options: Any) -> tuple[Predictor, str]:
     Raises:
         ValueError: If the model or function does not exist, or an option does not apply to the model's type.
     """
-    options = parse_model_options(options)
+    options = parse_options(MODEL_OPTIONS, options)
     validate_model_options([model], options)
     long_premise = options.pop("long_premise", get_default("long_premise"))
     threshold = options.get("threshold")

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypedDict
 
-from unbag.utils.options import DeclaredOptions, Option, collect_options, parse_options
+from unbag.utils.options import DeclaredOptions, Option, collect_options
 
 Dtype = Literal["float32", "bfloat16", "float16"]
 """Floating-point type of a network's weights and computation."""
@@ -35,10 +35,6 @@ def _parse_threshold(value: float | str) -> float | str:
     from unbag.inference.single_output import parse_threshold
 
     return parse_threshold(value)
-
-
-def _parse_train_data(value: Sequence[Path | str]) -> tuple[str, ...] | None:
-    return tuple(map(str, value)) or None
 
 
 _Revision = Annotated[str | None, Option("Branch, tag or commit of the model.")]
@@ -202,7 +198,10 @@ class BuiltInKwargs(TypedDict, total=False):
     threshold: _Threshold
     train_data: Annotated[
         Sequence[str] | None,
-        Option("Training corpora or files of the built-in models (default: snli,mnli).", parse=_parse_train_data),
+        Option(
+            "Training corpora or files of the built-in models (default: snli,mnli).",
+            parse=lambda value: tuple(map(str, value)) or None,
+        ),
     ]
     max_train_pairs: Annotated[
         int | None,
@@ -243,18 +242,3 @@ IDENTITY_OPTIONS: Final = frozenset(
 def get_default(name: str) -> Any:
     """Get the default value of a model option. Return None if no public class declares the option."""
     return MODEL_OPTIONS[name][1].default if name in MODEL_OPTIONS else None
-
-
-def parse_model_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Validate model options, and convert their values to the types that the loaders expect.
-
-    Options with the value None are left out. A parsed value can be parsed again.
-
-    >>> parse_model_options({"threshold": "0.5", "label_map": "entailment,not_entailment", "dtype": None})
-    {'threshold': 0.5, 'label_map': {'0': 'entailment', '1': 'not_entailment'}}
-    >>> parse_model_options({"dtype": "float23"})
-    Traceback (most recent call last):
-        ...
-    ValueError: expected dtype to be float32, bfloat16, float16, got 'float23'
-    """
-    return parse_options(MODEL_OPTIONS, options)

@@ -103,7 +103,8 @@ def collect_options(kwargs: type) -> DeclaredOptions:
 def parse_options(declared: DeclaredOptions, values: Mapping[str, Any]) -> dict[str, Any]:
     """Validate the given values of declared options, and parse them. Names that are not declared are not validated.
 
-    Options with the value None, and False for one that is off by default, are left out.
+    Options with the value None, and False for one that is off by default, are left out. A parsed value can be parsed
+    again.
     """
     parsed = {}
     for name, value in values.items():
@@ -155,8 +156,8 @@ class OptionDescription(NamedTuple):
     example: str | None  # valid value as text; None if valid values are arbitrary names
 
 
-def describe_options(config: type, names: frozenset[str]) -> list[OptionDescription]:
-    """Describe fields of a config dataclass, based on the `Attributes` section of its docstring.
+def describe_options(config: type) -> list[OptionDescription]:
+    """Describe the fields of a config dataclass, based on the `Attributes` section of its docstring.
 
     Inherited fields are described in the docstring of the base class.
     """
@@ -170,7 +171,6 @@ def describe_options(config: type, names: frozenset[str]) -> list[OptionDescript
     return [
         OptionDescription(f.name, f.default, meanings.get(f.name, ""), _EXPECTED[kind], _example(kind, f.default))
         for f in fields(config)
-        if f.name in names
         for kind in [_kind(config, f.name)]
     ]
 
@@ -204,30 +204,30 @@ def validate_options(config: type, values: Mapping[str, Any]) -> None:
     """
     hints = get_type_hints(config)
     for field in fields(config):
-        if field.name in values and field.name in hints:
-            value = values[field.name]
-            if not (_is_default(value, field.default) or _fits(hints[field.name], value)):
-                raise ValueError(f"expected {field.name} to be {_expected(hints[field.name])}, got {_shorten(value)}")
+        value, default = values.get(field.name, field.default), field.default
+        is_default = value is default or (type(value) is type(default) and value == default)
+        if not (is_default or _fits(hints[field.name], value)):
+            raise ValueError(f"expected {field.name} to be {_expected(hints[field.name])}, got {value!r:.100}")
 
 
 def validate_value(name: str, hint: Any, value: Any) -> None:
     """Validate a value against a type hint by the rules of `validate_options`. A `Literal` must contain the value."""
     literals = [value for part in list_alternatives(hint) if get_origin(part) is Literal for value in get_args(part)]
     if not _fits(hint, value) or (literals and value not in literals):
-        raise ValueError(f"expected {name} to be {_expected(hint)}, got {_shorten(value)}")
+        raise ValueError(f"expected {name} to be {_expected(hint)}, got {value!r:.100}")
 
 
 def validate_int(name: str, value: Any, *, minimum: int = 0) -> None:
     """Validate that a value is an integer of at least `minimum`. `name` is the option in the error message."""
     if not _fits(int, value) or value < minimum:
-        raise ValueError(f"expected {name} to be a whole number of at least {minimum}, got {_shorten(value)}")
+        raise ValueError(f"expected {name} to be a whole number of at least {minimum}, got {value!r:.100}")
 
 
 def list_alternatives(hint: Any) -> list[Any]:
     """List the alternatives of a type hint without None.
 
-    >>> list_alternatives(int | str | None), list_alternatives(bool)
-    ([<class 'int'>, <class 'str'>], [<class 'bool'>])
+    >>> list_alternatives(int | str | None)
+    [<class 'int'>, <class 'str'>]
     """
     parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     return [part for part in parts if part is not NoneType]
@@ -258,10 +258,6 @@ def _fits(hint: Any, value: Any) -> bool:
     return isinstance(value, kind) if kind in (bool, NoneType) else True
 
 
-def _is_default(value: Any, default: Any) -> bool:
-    return value is default or (type(value) is type(default) and bool(value == default))
-
-
 def _expected(hint: Any) -> str:
     words = {
         ", ".join(map(str, get_args(part)))
@@ -272,10 +268,6 @@ def _expected(hint: Any) -> str:
         for part in list_alternatives(hint)
     }
     return " or ".join(sorted(words))
-
-
-def _shorten(value: Any) -> str:
-    return repr(value)[:100]
 
 
 def _kind(config: type, name: str) -> Any:
