@@ -354,8 +354,7 @@ def publish_results(runs: Mapping[str, tuple[Path, Mapping[str, Any]]], options:
 
 def propose_results(model: str, results: "Sequence[Result]", run: tuple[Path, Mapping[str, Any]], org: str) -> None:
     """Open a pull request with `.eval_results` and the model-index, or update the open one."""
-    from unbag.hub.eval_results import fetch_result_context
-    from unbag.hub.model_results import build_model_results_upload
+    from unbag.hub.eval_results import build_model_results_upload, fetch_result_context
     from unbag.hub.push import publish_files
 
     path, record = run
