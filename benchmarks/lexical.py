@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from children import at_once, ended, peak_mb, started
-from unbag.baselines.lexical.features import FeatureVocabulary, Words, iter_features
+from unbag.baselines.lexical.features import FeatureVocabulary, Words
 from unbag.baselines.lexical.regression import compute_lms, fit_softmax_regression
 from unbag.baselines.lexical.words import select_content_words
 from unbag.data.labels import LABELS, get_label_id
@@ -171,6 +171,10 @@ def run(engine: str, path: Path, n_pairs: int, l2: float) -> dict[str, Any]:
     }
 
 
+def _list_features(premise: Words, hypothesis: Words) -> list[tuple[str | None, str | None]]:
+    return [(one, other) for one in (*premise, None) for other in (*hypothesis, None) if one or other]
+
+
 def matrices(engine: str, pairs: list[tuple[Words, Words]], test: list[tuple[Words, Words]]) -> tuple[Any, Any]:
     """Build the feature matrices of the training pairs and the test pairs with an engine."""
     if engine in (OURS, "scikit-learn on our matrix"):
@@ -179,9 +183,7 @@ def matrices(engine: str, pairs: list[tuple[Words, Words]], test: list[tuple[Wor
     from sklearn.feature_extraction import FeatureHasher
     from sklearn.feature_extraction.text import CountVectorizer
 
-    fitted, scored = (
-        [[f"{f.premise} {f.hypothesis}" for f in iter_features(*pair)] for pair in some] for some in (pairs, test)
-    )
+    fitted, scored = ([list(map(str, _list_features(*pair))) for pair in some] for some in (pairs, test))
     if engine == "scikit-learn hashed":
         hasher = FeatureHasher(input_type="string", alternate_sign=False)
         return hasher.transform(fitted), hasher.transform(scored)

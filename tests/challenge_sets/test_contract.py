@@ -27,6 +27,7 @@ OPTIONS = {
     "permuted": {"q": 3},
     "recombined": {"k": "1,4"},
     "resnli": {"embeddings": "words.txt"},
+    "sicck": {"data": "few.jsonl"},  # it makes about a hundred rows of each pair
     "soswap_addamod": {"min_count": 1},
 }
 """Options of the sets that need more than pairs."""
@@ -43,7 +44,9 @@ def _build_word_vectors():
 @pytest.fixture(autouse=True)
 def _small_corpus(tmp_path, monkeypatch, installed_package):
     """Provide pairs, word vectors and empty caches in the working directory."""
-    (tmp_path / "train.jsonl").write_bytes((GOLDEN / "train.jsonl").read_bytes())
+    lines = (GOLDEN / "train.jsonl").read_bytes().splitlines(keepends=True)
+    (tmp_path / "train.jsonl").write_bytes(b"".join(lines))
+    (tmp_path / "few.jsonl").write_bytes(b"".join(lines[:40]))
     (tmp_path / "words.txt").write_text(_build_word_vectors(), encoding="utf-8")
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     monkeypatch.setattr("unbag.scoring.skill.MIN_LABEL_ROWS", 1)

@@ -6,7 +6,7 @@ types and transposes the third.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import chain, count, islice, pairwise, repeat
 from typing import Any, Final, NamedTuple
@@ -58,21 +58,6 @@ class LexicalFeature(NamedTuple):
 
     premise: str | None
     hypothesis: str | None
-
-
-def iter_features(premise: Words, hypothesis: Words) -> Iterator[LexicalFeature]:
-    """Iterate over the distinct features of a sentence pair.
-
-    >>> [tuple(feature) for feature in iter_features(("dog",), ("animal", "runs"))]
-    [('dog', None), (None, 'animal'), (None, 'runs'), ('dog', 'animal'), ('dog', 'runs')]
-    """
-    for word in premise:
-        yield LexicalFeature(word, None)
-    for word in hypothesis:
-        yield LexicalFeature(None, word)
-    for word in premise:
-        for other in hypothesis:
-            yield LexicalFeature(word, other)
 
 
 class FeatureVocabulary:

