@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.scoring.accuracy import accuracy
-from unbag.scoring.bootstrap import RATIO, Estimate, Sample, estimate_named_ratios
+from unbag.scoring.bootstrap import RATIO, Estimate, Sample, estimate_ratio
 from unbag.scoring.permutation_acceptance import permutation_acceptance
 from unbag.scoring.significance import compute_paired_difference
 
@@ -63,7 +63,7 @@ def of_p_c_by_permutation(rng: np.random.Generator, seed: int) -> Estimate:
     """Estimate P^c with permutations treated as independent examples."""
     right, accepted = _sources(rng)
     values = accepted[right == 1].ravel().astype(np.float64)
-    return estimate_named_ratios({"p_c": (values, 1.0)}, resamples=200, seed=seed)["p_c"]
+    return estimate_ratio(values, resamples=200, seed=seed)
 
 
 def of_a_gap(rng: np.random.Generator, seed: int) -> Estimate:

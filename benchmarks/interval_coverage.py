@@ -25,7 +25,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.scoring.bootstrap import estimate_named_ratios, resample_sums
+from unbag.scoring.bootstrap import estimate_difference, estimate_ratio, resample_sums
 
 SHARES: Final = (0.0, 0.01, 0.5, 0.99, 1.0)
 NUMBERS: Final = (5, 12, 50, 400)
@@ -54,20 +54,18 @@ def coverage(quantity: str, share: float, n: int, rows: int, simulations: int) -
     rng = np.random.default_rng([3, QUANTITIES.index(quantity), round(share * 100), n, rows])
     first = drawn(rng, share, n, rows, simulations)
     if quantity == PROPORTION:
-        right, truth, pairs = first.sum(axis=1), share, []
+        right, truth = first.sum(axis=1), share
     else:
         other = drawn(rng, share if quantity == EQUALS else 1 - share, n, rows, simulations)
         second = np.where(rng.random(first.shape) < 0.5, first, other) if quantity == EQUALS else other
         right = np.concatenate([first.sum(axis=1), second.sum(axis=1)], axis=1)
         truth = 0.0 if quantity == EQUALS else 1 - 2 * share
-        pairs = [(simulations + number, number) for number in range(simulations)]
-    ratios = {number: (column, float(rows)) for number, column in enumerate(right.T)}
-    # Differences, if there are any, are numbered after the ratios.
-    found = estimate_named_ratios(ratios, dict(enumerate(pairs, start=len(ratios))))
-    ends = np.array([(each.low, each.high) for each in [*found.values()][-simulations:]])
+    found = [estimate_ratio(column / rows, float(rows)) for column in right.T]
     draws = resample_sums(right, RESAMPLES, seed=n) / (n * rows)
-    if pairs:
+    if quantity != PROPORTION:
+        found = [estimate_difference(*pair) for pair in zip(found[simulations:], found[:simulations], strict=True)]
         draws = draws[:, simulations:] - draws[:, :simulations]
+    ends = np.array([(each.low, each.high) for each in found])
     peer = np.percentile(draws, [2.5, 97.5], axis=0).T
     return {"coverage": _held(ends, truth), "width": _width(ends), "bootstrap": _held(peer, truth)}
 

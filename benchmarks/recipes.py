@@ -34,7 +34,7 @@ from unbag.data.columns import read_column, read_numeric_column
 from unbag.data.predictions import SetPredictions
 from unbag.evaluation.model_loading import load_predictor
 from unbag.inference.runner import predict_rows
-from unbag.scoring.bootstrap import Estimate, estimate_named_ratios
+from unbag.scoring.bootstrap import Estimate, estimate_difference, estimate_ratio
 from unbag.training.seeds import compute_mean_and_deviation
 
 HARDEST: Final = 0.05  # share of pairs in each of the paper's twenty partitions
@@ -219,11 +219,10 @@ def summary(
     found: dict[str, Any] = {}
     for part, by_recipe in right.items():
         shares = {name: np.mean(each, axis=0) for name, each in by_recipe.items()}
-        differences = {f"{name} less": (name, first) for name in shares if name != first}
-        estimates = estimate_named_ratios({name: (share, 1.0) for name, share in shares.items()}, differences)
+        estimates = {name: estimate_ratio(share) for name, share in shares.items()}
         found[part] = {"n": len(shares[first])} | {
             name: compute_mean_and_deviation([float(each.mean()) for each in runs])
-            | ({"difference": estimates[f"{name} less"][:3]} if name != first else {})
+            | ({"difference": estimate_difference(estimates[name], estimates[first])[:3]} if name != first else {})
             for name, runs in by_recipe.items()
         }
     for measure, by_recipe in scores.items():

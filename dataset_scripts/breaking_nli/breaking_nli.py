@@ -124,7 +124,6 @@ class BreakingNliOptions(OfficialOptions):
     words: str = vocabulary_split.ALL
 
     def validate(self) -> None:
-        """Validate the options."""
         vocabulary_split.validate_vocabulary_option(self.words)
         given = [name for name in ("wordnet", "neutral", "bigrams") if getattr(self, name)]
         given += ["words"] if self.words != vocabulary_split.ALL else []
@@ -216,14 +215,12 @@ class BreakingNli(ChallengeSet):
     mark_meanings = {"replaced": "replaced words"}
 
     def open_sources(self, builder: Any) -> list[PairSource]:
-        """Open the official pairs, or the corpus of the premises."""
         if not builder.config.is_official:
             return super().open_sources(builder)
         with zipfile.ZipFile(self.official.find_file(builder.config)) as archive:
             return [self.official.open_source(Path(_MEMBER).name, archive.read(_MEMBER), _COLUMNS)]
 
     def rows(self, pairs: Pairs) -> Iterator[pa.Table]:
-        """Build the pairs, and count the rejected candidates for the record."""
         options = pairs.options
         if options.is_official:
             # The data reader keeps the columns of a pair only, so that the category is looked up in the file.
@@ -242,14 +239,12 @@ class BreakingNli(ChallengeSet):
         return substitution.iter_substitution_tables(generated, data.measure)
 
     def validate_resources(self, options: Any) -> None:
-        """Validate that WordNet is installed if the options need it."""
         if options.wordnet:
             from unbag.baselines.wordnet.database import validate_wordnet
 
             validate_wordnet()
 
     def describe_provenance(self, builder: Any) -> dict[str, Any]:
-        """Describe the training corpus, the bigram sources, the embeddings and the rejected candidates by reason."""
         # Everything outside the pairs that determines the rows, so that a stored result can be traced to its inputs.
         options = builder.config
         has_own_pairs = not (options.is_official or options.corpus or options.train_data)
@@ -273,7 +268,6 @@ class BreakingNli(ChallengeSet):
         return record
 
     def iter_requirements(self, options: Any) -> Iterator[requirements.Requirement]:
-        """Iterate over the requirements beside the pairs: training and bigram corpora, embeddings and WordNet."""
         train_data = options.train_data or ([options.corpus] if options.corpus else [])
         yield from requirements.iter_train_split_requirements(train_data)
         yield from requirements.iter_train_split_requirements(options.bigrams or [])
@@ -293,10 +287,6 @@ class BreakingNli(ChallengeSet):
         return RowScores(right, gold, columns.get("premise", range(len(gold))))
 
     def build_table(self, result: Result) -> RenderableType:
-        """Build the table of accuracy: overall, by label, category and, if available, word similarity and frequency.
-
-        If the pairs have annotators' labels, a column shows the accuracy of one annotator.
-        """
         scores = result.scores
         human = ["human"] if "human" in scores else []
         grid = tables.create_result_table(self.title, result, "", "n", "accuracy [95 %]", *human)
@@ -325,7 +315,6 @@ class BreakingNli(ChallengeSet):
         return tables.add_notes(grid, note)
 
     def summarize_result(self, result: Result) -> str:
-        """Summarize the accuracy by gold label, and the category with the lowest accuracy."""
         names = result.scores["labels"]
         rows = [row for row in result.scores["by_label"] if row["accuracy"].n]
         right = ", ".join(
@@ -341,7 +330,6 @@ class BreakingNli(ChallengeSet):
         return f"correct on {right}{where}."
 
     def iter_set_metrics(self, scores: Any) -> Iterator[tuple[str, str, Estimate]]:
-        """Iterate over the accuracy on all pairs, the accuracy per label and the annotator agreement."""
         yield "accuracy", "share of correct pairs", scores["accuracy"]
         # Without an interval, since the share of the most frequent label depends on no prediction.
         constant = figures.build_point_estimate(scores["majority"], scores["n_examples"])
@@ -354,7 +342,6 @@ class BreakingNli(ChallengeSet):
             yield "κ", "Fleiss' κ of the annotators: agreement beyond chance", scores["kappa"]["overall"]
 
     def build_figures(self, group: figures.ResultGroup) -> list[figures.Figure | None]:
-        """Build figures of the accuracy by category and, if available, by word similarity and frequency."""
         # One order for all models, so that the dots of a category are in one row.
         first = group.scored_models[0].result.scores["by_category"]
         best = sorted(first, key=lambda row: -(row["accuracy"].value or 0))
@@ -390,18 +377,15 @@ class BreakingNli(ChallengeSet):
         return [category, similarity, frequency]
 
     def select_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
-        """Select the most confident wrong predictions, then the most confident correct ones."""
         groups = read_column(pairs.rows, "category").to_pylist()
         return self.iter_wrong_and_right(
             pairs, "most confident", pairs.confidence, per_group=_PER_CATEGORY, groups=groups
         )
 
     def select_short_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
-        """Select the shortest pairs."""
         return self.iter_shortest(pairs, "one word replaced")
 
     def build_example(self, pairs: examples.PredictedPairs, kind: str, index: int) -> examples.ReportExample:
-        """Build an example with marked words."""
         row = pairs.get_row(index)
         words = {"premise": row["replaced"], "hypothesis": row["replacement"]}
         lines = examples.build_pair_lines(row, lambda side: examples.mark_phrases(row[side], [words[side]], "replaced"))

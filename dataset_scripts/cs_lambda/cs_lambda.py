@@ -71,7 +71,6 @@ class CsLambdaOptions(SetOptions):
     seed: int = fitting.DEFAULT_SEED
 
     def validate(self) -> None:
-        """Validate the limits, and that the options agree."""
         validate_language(self.sentence_language)
         if not (self.train_data or self.lexical) and self.sentence_language not in fitting.DEFAULT_TRAINING:
             raise UnsuitablePairsError(
@@ -168,25 +167,21 @@ class CsLambda(ChallengeSet):
     mark_meanings = {"misleads": "misleading words"}
 
     def rows(self, pairs: Pairs) -> Iterator[pa.Table]:
-        """Score the pairs, and select those with at least the minimum LMS."""
         models = [fitting.load_lexical_model(folder) for folder in _fit_models(pairs.source, pairs.options)]
         yield from scorer.iter_misleading_example_tables(
             iter(pairs), models, seed=pairs.options.seed, min_lms=pairs.options.min_lms
         )
 
     def warm_caches(self, source: PairSource, options: Any) -> None:
-        """Fit the lexical models before worker processes start."""
         _fit_models(source, options)
 
     def validate_resources(self, options: Any) -> None:
-        """Validate the config file of a local lexical model, and the tokenizer package."""
         if is_segmenter_required(options.sentence_language):
             optional_deps.validate_dependency(SEGMENTER)
         if options.lexical and not is_hub_id(options.lexical):
             validate_file(Path(options.lexical) / CONFIG_FILE)
 
     def iter_requirements(self, options: Any) -> Iterator[Requirement]:
-        """Iterate over the lexical model, or its training data and pipeline."""
         if options.lexical:
             if is_hub_id(options.lexical):
                 yield Requirement(f"the lexical model {options.lexical}", lambda: locate_lexical_model(options.lexical))
@@ -199,7 +194,6 @@ class CsLambda(ChallengeSet):
             yield requirements.build_pipeline_requirement(pipeline)
 
     def describe_provenance(self, builder: Any) -> dict[str, Any]:
-        """Collect the records of the lexical models."""
         [source] = builder.open_sources()
         models = _fit_models(source, builder.config)
         return {
@@ -209,12 +203,10 @@ class CsLambda(ChallengeSet):
         }
 
     def counts_for_skill(self, columns: Columns) -> NDArray[np.bool_]:
-        """Compute a mask of the rows in the subset CS_0.7, shape (n,), with the paper's value of λ."""
         misled: NDArray[np.bool_] = np.asarray(columns["lms"], dtype=np.float64) >= MISLED
         return misled
 
     def build_table(self, result: Result) -> RenderableType:
-        """Build the table of accuracy, drop, best constant prediction and human accuracy for each λ."""
         subsets = result.scores["subsets"]
         human = ["human"] if any("human" in subset for subset in subsets) else []
         columns = ("", "n", "accuracy [95 %]", "drop [95 %]", "constant", *human)
@@ -234,7 +226,6 @@ class CsLambda(ChallengeSet):
         return tables.add_notes(grid, note)
 
     def summarize_result(self, result: Result) -> str:
-        """Summarize the accuracy on CS_0.7, compared with the best constant prediction and all pairs."""
         subsets = result.scores["subsets"]
         hardest = next((subset for subset in subsets if subset["lambda"] == MISLED), None)
         if hardest is None or hardest["n"] < _MIN_PAIRS:
@@ -253,7 +244,6 @@ class CsLambda(ChallengeSet):
         )
 
     def iter_set_metrics(self, scores: Any) -> Iterator[tuple[str, str, Estimate]]:
-        """Iterate over accuracy, drop, best constant prediction and human accuracy for each λ."""
         for subset in scores["subsets"]:
             name = _get_name(subset)
             yield name, f"accuracy on {subset['n']:,} pairs", subset["accuracy"]
@@ -264,7 +254,6 @@ class CsLambda(ChallengeSet):
                 yield f"{name} human", "accuracy of one annotator, drawn at random", subset["human"]
 
     def build_figures(self, group: figures.ResultGroup) -> list[figures.Figure | None]:
-        """Build the figure of accuracy by λ, with human accuracy and the best constant prediction as references."""
         scores, references = group.scored_models[0].result.scores, []
         for number, (key, name) in enumerate(_REFERENCES.items()):
             if key in scores["subsets"][0]:
@@ -285,17 +274,14 @@ class CsLambda(ChallengeSet):
         ]
 
     def select_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
-        """Select the most misleading pairs: first those predicted wrongly, then those predicted correctly."""
         lms = read_numeric_column(pairs.rows, "lms").astype(np.float64)
         return self.iter_wrong_and_right(pairs, "most misleading,", lms)
 
     def select_short_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
-        """Select the shortest pairs of the subset CS_0.7."""
         is_misled = self.counts_for_skill({"lms": read_numeric_column(pairs.rows, "lms")})
         return self.iter_shortest(pairs, "words mislead", is_misled)
 
     def build_example(self, pairs: examples.PredictedPairs, kind: str, index: int) -> examples.ReportExample:
-        """Build an example with marked misleading words, and a note on the lexical model."""
         row = pairs.get_row(index)
         lines = examples.build_pair_lines(
             row,

@@ -101,7 +101,6 @@ class PermutedOptions(SetOptions):
     seed: int = permutation.DEFAULT_SEED
 
     def validate(self) -> None:
-        """Validate the limits, and that the options suit the language."""
         validate_language(self.sentence_language)
         permutation.Permuter(self.q, self.mode, self.seed)  # validates its options
         if self.q > _MOST_PERMUTATIONS:
@@ -192,7 +191,6 @@ class Permuted(ChallengeSet):
     mark_meanings = {"together": "words that are still adjacent"}
 
     def rows(self, pairs: Pairs) -> Iterator[pa.Table]:
-        """Build the rows of each example: the original order, then the permutations."""
         options = pairs.options
         ratios = None
         if options.minitrees:
@@ -210,29 +208,24 @@ class Permuted(ChallengeSet):
         )
 
     def warm_caches(self, source: PairSource, options: Any) -> None:
-        """Load the tokenizer, and tag the sentences for counting mini-trees."""
         # Forked workers share the memory of a tokenizer that is loaded before forking.
         tokenize("", source.language, characters=options.characters)
         if options.minitrees:
             precompute_tags(options.pipeline, _iter_training_texts(options))
 
     def count_exclusions(self, counts: Mapping[str, int], options: Any) -> dict[str, int]:
-        """Count the examples with enough words but fewer than q different permutations."""
         return {f"with fewer than {options.q} different permutations": counts.get(TOO_FEW, 0)}
 
     def validate_resources(self, options: Any) -> None:
-        """Validate that the tokenizer package is installed."""
         if is_segmenter_required(options.sentence_language, characters=options.characters):
             optional_deps.validate_dependency(SEGMENTER)
 
     def iter_requirements(self, options: Any) -> Iterator[Requirement]:
-        """Iterate over the corpora and the pipeline for mini-trees."""
         if options.minitrees:
             yield from iter_train_split_requirements(options.minitrees)
             yield from super().iter_requirements(options)
 
     def describe_provenance(self, builder: Any) -> dict[str, Any]:
-        """Describe the tokenizer, unless it is spaCy, whose version is in all records."""
         language, characters = builder.config.sentence_language, builder.config.characters
         if not is_segmenter_required(language, characters=characters):
             return {}
@@ -258,7 +251,6 @@ class Permuted(ChallengeSet):
         return RowScores(row_scores, gold[is_original], original_source, chance_score=0.0, perfect_score=perfect)
 
     def build_table(self, result: Result) -> RenderableType:
-        """Build the table of all metrics. Additional columns show the values at higher confidence thresholds."""
         scores = result.scores
         confident: Mapping[str, Any] = scores.get("confident", {})
         columns = ("", "", "value [95 %]", *(f"p ≥ {tau}" for tau in confident))
@@ -276,7 +268,6 @@ class Permuted(ChallengeSet):
         return tables.add_notes(grid, *notes)
 
     def summarize_result(self, result: Result) -> str:
-        """Summarize Permutation Acceptance and compare it with a bag of words and with chance."""
         scores = result.scores
         if scores["p_c"].value is None:
             return "no pair is correct in order, so no acceptance of correct pairs can be computed."
@@ -287,10 +278,6 @@ class Permuted(ChallengeSet):
         )
 
     def iter_set_metrics(self, scores: Any) -> Iterator[tuple[str, str, Estimate]]:
-        """Iterate over the metrics, as tuples (name, symbol in the paper, value).
-
-        Ω_max and P^c are repeated for higher confidence thresholds.
-        """
         for name, (symbol, meaning) in _MEANINGS.items():
             if name in scores:
                 yield meaning.replace("…", "accepted"), _name_in_paper(symbol), scores[name]
@@ -301,7 +288,6 @@ class Permuted(ChallengeSet):
                 yield f"{meaning}, p ≥ {tau}", note, estimates[name]
 
     def build_figures(self, group: figures.ResultGroup) -> list[figures.Figure | None]:
-        """Build figures of the Ω_x curve, the entropies, and the acceptance by BLEU, length and mini-tree ratio."""
         curve = figures.build_group_figure(
             group,
             lambda scores: (
@@ -330,7 +316,6 @@ class Permuted(ChallengeSet):
         return [curve, boxes, *(_build_bin_figure(group, name) for name in names)]
 
     def select_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
-        """Select example pairs. Each is shown with one of its permutations."""
         orders = _Orders(pairs)
         share = orders.accepted
         gold = pairs.predictions.probabilities[np.arange(len(pairs.gold)), pairs.gold].astype(np.float64)
@@ -348,7 +333,6 @@ class Permuted(ChallengeSet):
                 yield orders.example(kind, source, int(candidates[pairs.confidence[candidates].argmax()]))
 
     def select_short_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
-        """Select the shortest pairs. Each is shown with its first permutation."""
         orders = _Orders(pairs)
         for index in pairs.select_shortest(orders.original_of):
             source = int(orders.source[index])

@@ -69,7 +69,6 @@ class Plain(ChallengeSet):
             yield pa.table([names, sources, premises, hypotheses, ids], schema=pa.schema(PAIR))
 
     def iter_set_metrics(self, scores: Any) -> Iterator[tuple[str, str, Estimate]]:
-        """Iterate over the accuracy and the accuracy of the best constant prediction."""
         yield from super().iter_set_metrics(scores)
         constant = build_point_estimate(scores["majority"], scores["accuracy"].n)
         yield "majority", "accuracy of the best constant prediction", constant

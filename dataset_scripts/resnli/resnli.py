@@ -69,7 +69,6 @@ class ResnliOptions(SetOptions):
     seed: int = DEFAULT_SEED
 
     def validate(self) -> None:
-        """Validate the options."""
         if self.corpus and self.source_split is not None:
             raise ValueError(
                 f"source_split: expected none, since all splits of {self.corpus} are merged, got {self.source_split!r}"
@@ -174,7 +173,6 @@ class Resnli(ChallengeSet):
     )
 
     def open_sources(self, builder: Any) -> list[PairSource]:
-        """Open the splits to merge: training data first, test data last."""
         if not builder.config.corpus:
             parts = (builder.config.source_split or "").split("+")
             return [builder.open_pairs(part or None) for part in parts]
@@ -183,11 +181,9 @@ class Resnli(ChallengeSet):
         return [builder.open_pairs(split) for split in splits]
 
     def iter_requirements(self, options: Any) -> Iterator[Requirement]:
-        """Iterate over the requirements beside the pairs: the embeddings."""
         yield build_embeddings_requirement(options.embeddings or embeddings.DEFAULT)
 
     def describe_provenance(self, builder: Any) -> dict[str, Any]:
-        """Describe the embeddings by name and revision or hash."""
         name = builder.config.embeddings or embeddings.DEFAULT
         return {"embeddings": embeddings.compute_embedding_table_identity(name)}
 
@@ -232,7 +228,6 @@ class Resnli(ChallengeSet):
         return {name: (spans, Plan(code, uncertainty, plan)) for code, name in enumerate(SPLITS) if code in present}
 
     def iter_planned_tables(self, sources: Sequence[PairSource], spans: list[Any], plan: Any) -> Iterator[pa.Table]:
-        """Build the rows of a split from some spans of all sources."""
         rearrangement = plan.rearrangement
         rows = (
             {
@@ -257,7 +252,6 @@ class Resnli(ChallengeSet):
         return unseen if unseen.any() else np.ones(len(unseen), dtype=np.bool_)
 
     def build_table(self, result: Result) -> RenderableType:
-        """Build the table of accuracy, overall and per difficulty partition (easiest first). Bars show the accuracy."""
         scores = result.scores
         grid = tables.create_result_table(self.title, result, "", "accuracy [95 %]", "")
         grid.columns[-1].justify = "left"
@@ -282,7 +276,6 @@ class Resnli(ChallengeSet):
         return tables.add_notes(grid, note)
 
     def summarize_result(self, result: Result) -> str:
-        """Summarize the accuracy outside the training split, and the change from easiest to hardest partition."""
         scores = result.scores
         accuracy = scores.get("unseen", scores["accuracy"])
         pairs = f"the {accuracy.n:,} pairs not from train" if "unseen" in scores else f"all {accuracy.n:,} pairs"
@@ -302,7 +295,6 @@ class Resnli(ChallengeSet):
         )
 
     def build_figures(self, group: figures.ResultGroup) -> list[figures.Figure | None]:
-        """Build the figure of accuracy by difficulty partition."""
         return [
             figures.build_group_figure(
                 group,
@@ -316,12 +308,10 @@ class Resnli(ChallengeSet):
         ]
 
     def select_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
-        """Select the hardest pairs: first those predicted wrongly, then those predicted correctly."""
         uncertainty = read_numeric_column(pairs.rows, "uncertainty").astype(np.float64)
         return self.iter_wrong_and_right(pairs, "hardest,", uncertainty)
 
     def select_short_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
-        """Select the shortest pairs from the harder half of the partitions, without those known to be from train."""
         partition = read_numeric_column(pairs.rows, "partition")
         # A sample joins partitions, so that their number is only known from the rows.
         harder = 2 * partition >= partition.max()
@@ -333,7 +323,6 @@ class Resnli(ChallengeSet):
         return self.iter_shortest(pairs, "words give little away", harder & self.counts_for_skill(columns))
 
     def build_example(self, pairs: examples.PredictedPairs, kind: str, index: int) -> examples.ReportExample:
-        """Build an example with its uncertainty and its partition."""
         row = pairs.get_row(index)
         note = f"u' {row['uncertainty']:.3f}, partition {row['partition']}"
         return pairs.build_example(kind, index, examples.build_pair_lines(row), note)

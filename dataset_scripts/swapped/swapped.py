@@ -99,7 +99,6 @@ class Swapped(ChallengeSet):
                 yield {"id": f"{name}#swapped", "premise": hypothesis, "hypothesis": premise, "swapped": True, **shared}
 
     def counts_for_skill(self, columns: Columns) -> NDArray[np.bool_]:
-        """Compute a mask of the rows whose premise and hypothesis are exchanged, shape (n,)."""
         return to_boolean_array(columns["swapped"])
 
     def score_examples(self, columns: Columns, predictions: SetPredictions) -> RowScores:
@@ -118,7 +117,6 @@ class Swapped(ChallengeSet):
         return RowScores(row_scores, gold[~swapped], range(len(row_scores)), is_counted=counts)
 
     def build_table(self, result: Result) -> RenderableType:
-        """Build the table of accuracy by label, before and after the sentences are exchanged, as in Table 1."""
         scores = result.scores
         columns = ("accuracy", "as given", "exchanged", "drop [95 %]", "same prediction")
         grid = tables.create_result_table(self.title, result, *columns)
@@ -138,7 +136,6 @@ class Swapped(ChallengeSet):
         return tables.add_notes(grid, note.format(*whole))
 
     def summarize_result(self, result: Result) -> str:
-        """Summarize how the accuracy changes when premise and hypothesis are exchanged."""
         scores = result.scores
         if scores["drop"].value is None:
             return "no pair is neutral or a contradiction."
@@ -151,7 +148,6 @@ class Swapped(ChallengeSet):
         )
 
     def build_figures(self, group: figures.ResultGroup) -> list[figures.Figure | None]:
-        """Build the figure of accuracy by label, before and after premise and hypothesis are exchanged."""
         return [
             figures.build_group_figure(
                 group,
@@ -170,7 +166,6 @@ class Swapped(ChallengeSet):
         ]
 
     def select_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
-        """Select pairs whose prediction became wrong, became correct, or stayed wrong after the exchange."""
         originals = _find_originals(pairs.rows)
         after, before = (np.array(list(indices), dtype=np.int64) for indices in (originals, originals.values()))
         # Rows without an exchanged copy are never selected, so that their key has no effect.
@@ -186,7 +181,6 @@ class Swapped(ChallengeSet):
                 yield _build_example(pairs, kind, index, originals[index])
 
     def select_short_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
-        """Select the shortest pairs with premise and hypothesis exchanged."""
         originals = _find_originals(pairs.rows)
         for index in pairs.select_shortest(np.array(list(originals), dtype=np.int64)):
             yield _build_example(pairs, "exchanged", index, originals[index])

@@ -12,7 +12,7 @@ from scipy import stats
 from benchmarks.coverage import TRIALS
 from benchmarks.coverage import coverage as simulate_coverage
 from benchmarks.interval_coverage import EQUALS, OPPOSITES, PROPORTION, coverage
-from unbag.scoring.bootstrap import Estimate, estimate_named_ratios, to_json
+from unbag.scoring.bootstrap import Estimate, estimate_difference, estimate_ratio, to_json
 from unbag.scoring.intervals import compute_contrast_limits, compute_effective_sizes, compute_proportion_limits
 from unbag.scoring.significance import compute_seed_spread, compute_t_p_value, compute_t_quantile, run_seed_test
 
@@ -26,16 +26,9 @@ def test_proportion_limits_equal_clopper_pearson_of_scipy(n):
     assert high == pytest.approx(np.where(successes < n, stats.beta.ppf(0.975, k + 1, n - k), 1), abs=1e-8)
 
 
-def estimate_ratios(numerators, denominators, *, differences=(), means=(), **options):
-    """Estimate the ratios of columns, and their differences."""
-    ratios = dict(enumerate(zip(numerators.T, denominators.T, strict=True)))
-    pairs = {pair: pair for pair in differences}
-    return [*estimate_named_ratios(ratios, pairs, means=means, **options).values()]
-
-
 @pytest.mark.parametrize(("share", "n"), [(0.0, 12), (1.0, 12), (0.0, 400), (1.0, 1)])
 def test_limit_at_extremes_has_closed_form(share, n):
-    estimate = estimate_named_ratios({"share": (np.full(n, share), 1.0)})["share"]
+    estimate = estimate_ratio(np.full(n, share))
     limit = 0.025 ** (1 / n)
     assert (estimate.low, estimate.high) == pytest.approx((limit, 1.0) if share else (0.0, 1 - limit))
 
@@ -58,7 +51,7 @@ def test_independent_rows_of_sources_count_fully():
 
 def test_fractional_values_use_their_variance():
     shares = np.random.default_rng(1).beta(9, 1, 400)
-    estimate = estimate_named_ratios({"share": (shares, 1.0)})["share"]
+    estimate = estimate_ratio(shares)
     error = stats.sem(shares) * stats.t.ppf(0.975, 399)
     assert estimate.low == pytest.approx(shares.mean() - error, abs=0.002)
     assert estimate.high == pytest.approx(shares.mean() + error, abs=0.002)
@@ -77,7 +70,7 @@ def test_paired_difference_equals_bonett_price():
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
 def test_difference_of_equal_systems_has_nonzero_width(share):
     right = np.arange(12) < 12 * share
-    gap = estimate_named_ratios({"a": (right, 1.0), "b": (right.copy(), 1.0)}, {"gap": ("a", "b")})["gap"]
+    gap = estimate_difference(estimate_ratio(right), estimate_ratio(right))
     assert gap.value == 0
     assert (gap.low, gap.high) == pytest.approx((-1.959964 * 2**0.5 / 14, 1.959964 * 2**0.5 / 14))
 
@@ -93,56 +86,43 @@ def test_interval_coverage_at_and_between_extremes(quantity, share, n, rows):
 def test_interval_equals_scipy():
     stats = pytest.importorskip("scipy.stats")
     values = np.random.default_rng(1).exponential(size=300)
-    [ours] = estimate_ratios(values[:, None], np.ones((300, 1)), means=[0], resamples=5000)
+    ours = estimate_ratio(values, is_mean=True, resamples=5000)
     theirs = stats.bootstrap((values,), np.mean, n_resamples=5000, method="percentile", rng=2).confidence_interval
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=0.02)
 
 
 def test_ratio_n_counts_examples_of_subset():
-    numerators = np.array([[2.0], [4.0], [0.0]])
-    denominators = np.array([[1.0], [3.0], [0.0]])
-    [estimate] = estimate_ratios(numerators, denominators, means=[0])
+    estimate = estimate_ratio([2.0, 4 / 3, 5.0], [1.0, 3.0, 0.0], is_mean=True)
     assert estimate.value == 1.5
     assert estimate.n == 2
 
 
 def test_empty_subset_has_no_value():
-    assert estimate_ratios(np.zeros((3, 1)), np.zeros((3, 1))) == [Estimate(None, None, None, 0)]
+    empty = estimate_ratio(np.zeros(3), np.zeros(3))
+    assert empty == estimate_difference(estimate_ratio(np.ones(3)), empty) == Estimate(None, None, None, 0)
 
 
 def test_difference_uses_same_resamples_for_both_ends():
     right = np.random.default_rng(0).random(400) < 0.6
     subset = np.arange(400) >= 1  # all but one, so both ends vary together
-    ratios = {"all": (right, 1.0), "most": (right & subset, subset)}
-    estimates = estimate_named_ratios(ratios, {"drop": ("all", "most")})
-    drop = estimates["drop"]
-    assert drop.value == estimates["all"].value - estimates["most"].value
+    everything, most = estimate_ratio(right), estimate_ratio(right, subset)
+    drop = estimate_difference(everything, most)
+    assert drop.value == everything.value - most.value
     assert drop.low <= drop.value <= drop.high
-    assert drop.high - drop.low < (estimates["all"].high - estimates["all"].low) / 5
+    assert drop.high - drop.low < (everything.high - everything.low) / 5
     assert drop.n == 399
-
-
-def test_difference_from_empty_subset_has_no_value():
-    estimates = estimate_named_ratios(
-        {"all": (np.ones(3), 1.0), "none": (np.zeros(3), np.zeros(3))}, {"drop": ("all", "none")}
-    )
-    assert estimates["drop"] == Estimate(None, None, None, 0)
 
 
 def test_metric_undefined_in_all_resamples_has_no_interval():
     # With this seed, the only resample does not contain the example of the subset.
     subset = np.arange(100) == 0
-    columns = subset[:, None].astype(float)
-    assert estimate_ratios(columns, columns, means=[0], resamples=1, seed=1) == [Estimate(1.0, None, None, 1)]
-    [proportion] = estimate_ratios(columns, columns, resamples=1, seed=1)  # needs no resamples
+    assert estimate_ratio(subset, subset, is_mean=True, resamples=1, seed=1) == Estimate(1.0, None, None, 1)
+    proportion = estimate_ratio(subset, subset, resamples=1, seed=1)  # needs no resamples
     assert proportion[1:] == pytest.approx((0.025, 1.0, 1))
 
 
-def test_numerator_outside_denominator_raises():
-    with pytest.raises(ValueError, match=r"numerators: expected .*, got 2 with denominator 1; list the column"):
-        estimate_ratios(np.array([[1.0], [2.0]]), np.ones((2, 1)))
-    [rounded] = estimate_ratios(np.full((3, 1), 1 + 1e-15), np.ones((3, 1)))
-    assert rounded.value == 1.0
+def test_share_above_one_by_rounding_is_one():
+    assert estimate_ratio(np.full(3, 1 + 1e-15))[0] == 1.0
 
 
 def test_to_json_converts_nested_estimates():

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from unbag.scoring.accuracy import accuracy
-from unbag.scoring.bootstrap import DIFFERENCE, MEAN, RATIO, Estimate, Sample, estimate_named_ratios
+from unbag.scoring.bootstrap import DIFFERENCE, MEAN, RATIO, Estimate, Sample, estimate_difference, estimate_ratio
 from unbag.scoring.category_accuracy import category_accuracy
 from unbag.scoring.natural_logic import MEASURES, natural_logic
 from unbag.scoring.significance import (
@@ -35,8 +35,7 @@ def test_estimate_stores_its_sample():
         right, n = estimate.sample.columns.sum(axis=0)
         exact = stats.binomtest(int(right), int(n)).proportion_ci(method="exact")
         assert (estimate.low, estimate.high) == pytest.approx((exact.low, exact.high))
-    ratios = {"a": (predicted == gold, 1.0), "b": (gold == 0, 1.0)}
-    gap = estimate_named_ratios(ratios, {"gap": ("a", "b")})["gap"]
+    gap = estimate_difference(estimate_ratio(predicted == gold), estimate_ratio(gold == 0))
     assert gap.sample.statistic == DIFFERENCE
     assert compute_sample_value(gap.sample) == pytest.approx(gap.value)
     grouped = category_accuracy(predicted, gold, ["x"] * 60, premise=[i // 3 for i in range(60)])["accuracy"]

@@ -8,7 +8,7 @@ import numpy as np
 from unbag.data.labels import get_gold_id
 from unbag.data.sources import PairSource
 from unbag.scoring.accuracy import compute_annotator_agreement
-from unbag.scoring.bootstrap import estimate_named_ratios
+from unbag.scoring.bootstrap import estimate_ratio
 
 _BATCH: Final = 10_000  # rows read from disk at a time
 _DECIMALS: Final = 4
@@ -49,7 +49,7 @@ def compute_annotator_accuracy(
         return None
     gold = np.array([get_gold_id(label) for label, _ in matched.values()])
     right = compute_annotator_agreement([list(map(get_gold_id, labels)) for _, labels in matched.values()], gold).share
-    estimate = estimate_named_ratios({"human": (right, 1.0)})["human"]
+    estimate = estimate_ratio(right)
     # Rounded, since the record is stored in the set's file, and its bytes must not differ between processors.
     bounds = {"share": estimate.value, "low": estimate.low, "high": estimate.high}
     rounded = {name: None if value is None else round(value, _DECIMALS) for name, value in bounds.items()}

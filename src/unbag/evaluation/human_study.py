@@ -17,7 +17,7 @@ from unbag.data.columns import read_numeric_column
 from unbag.data.labels import LABELS, NOT_ENTAILMENT, TWO_WAY, LabelError, map_label_to_space, resolve_label
 from unbag.data.predictions import SetPredictions
 from unbag.data.readers import get_cell, open_data_file
-from unbag.scoring.bootstrap import Estimate, estimate_named_ratios
+from unbag.scoring.bootstrap import Estimate, estimate_ratio
 from unbag.scoring.natural_logic import natural_logic
 from unbag.scoring.permutation_acceptance import ORIGINAL
 from unbag.utils import rng
@@ -137,16 +137,12 @@ def score_annotation_sheet(folder: Path, sheet: Path) -> AnnotatorScores:
     given = np.array(list(answered.values()))
     right: NDArray[np.bool_] = gold == given
     drawn_from = np.array([key[number]["drawn_from"] for number in answered])
-    subsets = {"d_c": drawn_from == RIGHT, "d_f": drawn_from == FLIPPED}
-    estimates = estimate_named_ratios(
-        {"accuracy": (right, 1.0), **{name: (right & subset, subset) for name, subset in subsets.items()}}
-    )
     return {
         "answered": len(answered),
-        "accuracy": estimates["accuracy"],
+        "accuracy": estimate_ratio(right),
         "macro_f1": natural_logic(given, gold)["f1"],
-        "d_c": estimates["d_c"],
-        "d_f": estimates["d_f"],
+        "d_c": estimate_ratio(right, drawn_from == RIGHT),
+        "d_f": estimate_ratio(right, drawn_from == FLIPPED),
     }
 
 

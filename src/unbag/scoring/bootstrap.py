@@ -1,8 +1,7 @@
 """Estimates with 95 % intervals: closed-form for proportions and their differences, bootstrap for other means."""
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
-from operator import index
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,8 +17,6 @@ MEAN: Final = "mean"
 """Name of the statistic of a ratio of sums that is not a proportion."""
 DIFFERENCE: Final = "difference"
 """Name of the statistic of a difference between two proportions."""
-
-_ROUNDING: Final = 1e-9  # tolerance: a sum of fractions may exceed its denominator by rounding
 
 
 class Sample(NamedTuple):
@@ -50,139 +47,79 @@ class Estimate(_Interval):
         return estimate
 
 
-Column: TypeAlias = NDArray[np.bool_ | np.int64 | np.float64]
-"""Values to sum over examples, one per example, shape (n,)."""
-
-_Name = TypeVar("_Name", bound=Hashable)
-
-
-def estimate_named_ratios(
-    ratios: Mapping[_Name, tuple[Column, Column | float]],
-    differences: Mapping[_Name, tuple[_Name, _Name]] | None = None,
-    *,
-    means: Collection[_Name] = (),
-    resamples: int = DEFAULT_RESAMPLES,
-    seed: int = 0,
-) -> dict[_Name, Estimate]:
-    """Estimate several ratios sum(numerator) / sum(denominator) over the same examples, with confidence intervals.
-
-    Proportions and their differences have closed-form limits that remain valid at 0 and 1 (`scoring.intervals`). Other
-    means have limits from the percentile bootstrap (Efron & Tibshirani 1993, section 13.3): examples are drawn with
-    replacement, and all means share the same resamples.
-
-    Args:
-        ratios: Numerators and denominators of each ratio by name, shape (n,) each. The denominator is 1 for a mean over
-            all examples, also as a scalar, and 0 for an example outside a subset.
-        differences: Pairs of names of proportions. Each pair adds an estimate of "first ratio minus second ratio".
-        means: Names of the ratios that are not proportions: numerators may be below 0 or above their denominators.
-        resamples: Number of resamples for the intervals of `means`; 0 disables all intervals.
-
-    Returns:
-        Estimates by name. `n` counts the examples with a positive denominator; for a difference, it is the smaller
-        count.
-
-    >>> right = np.array([True, False, True, True])
-    >>> ratios = {"all": (right, 1.0), "first": (right * [1, 1, 0, 0], np.array([1, 1, 0, 0]))}
-    >>> estimates = estimate_named_ratios(ratios, {"drop": ("all", "first")})
-    >>> {name: estimate.value for name, estimate in estimates.items()}
-    {'all': 0.75, 'first': 0.5, 'drop': 0.25}
-    """
-    index(seed)  # raises TypeError for a seed that is not an integer, even if no resample is drawn
-    above = np.stack([np.asarray(each, dtype=np.float64) for each, _ in ratios.values()], axis=1)
-    below = np.stack([np.broadcast_to(each, len(above)).astype(np.float64) for _, each in ratios.values()], axis=1)
-    columns = {name: column for column, name in enumerate(ratios)}
-    mean_columns = sorted(columns[name] for name in means)
-    proportions = [column for column in columns.values() if column not in mean_columns]
-    above = _clip_proportions(above, below, proportions)
-    counts = (below > 0).sum(axis=0).tolist()
-    # An empty subset gives 0 / 0 = NaN, which becomes None below.
-    with np.errstate(invalid="ignore", divide="ignore"):
-        values = (above.sum(axis=0) / below.sum(axis=0)).tolist()
-    limits: dict[int, tuple[float, float]] = {}
-    if resamples and len(above):
-        hits, sizes = above[:, proportions], below[:, proportions]
-        effective = compute_effective_sizes(hits, sizes)
-        is_given = effective > 0
-        shares = hits.sum(axis=0)[is_given] / sizes.sum(axis=0)[is_given]
-        ends = (end.tolist() for end in compute_proportion_limits(shares, effective[is_given]))
-        limits |= dict(zip(np.array(proportions)[is_given].tolist(), zip(*ends, strict=True), strict=True))
-        if mean_columns:
-            sums = resample_sums(np.hstack([above[:, mean_columns], below[:, mean_columns]]), resamples, seed)
-            with np.errstate(invalid="ignore", divide="ignore"):
-                drawn = sums[:, : len(mean_columns)] / sums[:, len(mean_columns) :]
-            for column, draws in zip(mean_columns, drawn.T, strict=True):
-                if not np.isnan(draws).all():  # NaN: the resample has no example of this subset
-                    low, high = np.nanpercentile(draws, [2.5, 97.5]).tolist()
-                    limits[column] = low, high
-    samples = [
-        Sample(MEAN if column in mean_columns else RATIO, np.stack([above[:, column], below[:, column]], axis=1))
-        for column in columns.values()
-    ]
-    for number, (one, two) in enumerate((differences or {}).values(), start=len(ratios)):
-        first, second = pair = [columns[one], columns[two]]
-        values.append(values[first] - values[second])
-        counts.append(min(counts[first], counts[second]))
-        samples.append(Sample(DIFFERENCE, np.hstack([samples[first].columns, samples[second].columns])))
-        if resamples and counts[number]:
-            # The pseudo-examples of the limits would give even a proportion minus itself an interval.
-            limits[number] = (
-                (0.0, 0.0)
-                if first == second
-                else compute_contrast_limits(above[:, pair], below[:, pair], np.array([1.0, -1.0]))
-            )
-    estimates = []
-    for number, (value, n, sample) in enumerate(zip(values, counts, samples, strict=True)):
-        interval = limits.get(number, (None, None))
-        estimates.append(Estimate(value if n else None, interval[0], interval[1], n).copy_with_sample(sample))
-    return dict(zip((*ratios, *(differences or {})), estimates, strict=True))
-
-
-def _clip_proportions(
-    numerators: NDArray[np.float64], denominators: NDArray[np.float64], proportions: Sequence[int]
-) -> NDArray[np.float64]:
-    """Clip numerators of proportions that exceed [0, denominator] because of rounding errors."""
-    clipped = numerators.copy()
-    for column in proportions:
-        above, below = numerators[:, column], denominators[:, column]
-        clipped[:, column] = np.clip(above, 0.0, below)
-        if (outside := np.abs(clipped[:, column] - above) > _ROUNDING).any():
-            row = int(outside.argmax())
-            raise ValueError(
-                f"numerators: expected values from 0 to the denominator in a column of proportions, got "
-                f"{above[row]:g} with denominator {below[row]:g}; list the column in means if it does not contain "
-                "proportions"
-            )
-    return clipped
-
-
 def estimate_ratio(
     values: ArrayLike,
-    weights: ArrayLike,
+    weights: ArrayLike = 1.0,
     source: NDArray[np.int64] | None = None,
     *,
+    is_mean: bool = False,
     is_count_of_rows: bool = False,
     resamples: int = DEFAULT_RESAMPLES,
+    seed: int = 0,
 ) -> Estimate:
-    """Estimate the weighted mean of values in [0, 1], with a confidence interval.
+    """Estimate the weighted mean of values, with a confidence interval.
+
+    Values from 0 to 1 have closed-form limits that remain valid at 0 and 1 (`scoring.intervals`). Any other mean has
+    limits from the percentile bootstrap over sources (Efron & Tibshirani 1993, section 13.3). Two means over the same
+    number of sources share their resamples.
 
     Args:
         values: Values of the rows, e.g. whether each prediction is correct, shape (n,).
-        weights: Weights of the rows, e.g. whether each row is in a subset, shape (n,).
+        weights: Weights of the rows, e.g. whether each row is in a subset, shape (n,) or a scalar.
         source: Source index of each row, shape (n,) (default: one source per row).
+        is_mean: Whether values may be below 0 or above 1.
         is_count_of_rows: Whether `n` counts the rows in the subset and not their sources.
-        resamples: 0 disables the interval, which has a closed form.
+        resamples: Number of resamples of a mean; 0 disables all intervals.
 
     >>> right, inside = np.array([True, False, True, True]), np.array([True, True, False, True])
     >>> estimate_ratio(right, inside, np.array([0, 0, 1, 1])).value
     0.6666666666666666
     """
-    below = np.asarray(weights, dtype=np.float64)
-    above = np.asarray(values, dtype=np.float64) * below
-    n_rows = int(below.sum()) if is_count_of_rows else None
+    above = np.asarray(values, dtype=np.float64)
+    below = np.broadcast_to(np.asarray(weights, dtype=np.float64), above.shape)
+    above, n_rows = above * below, int(below.sum())
     if source is not None:
         above, below = (sum_by_source(each, source) for each in (above, below))
-    [estimate] = estimate_named_ratios({"ratio": (above, below)}, resamples=resamples).values()
-    return estimate.copy_with_sample(estimate.sample, n_rows)
+    if not is_mean:
+        above = np.clip(above, 0.0, below)  # a sum of fractions may exceed its limits by rounding
+    columns = np.stack([above, below], axis=1)
+    n = int((below > 0).sum())
+    value = low = high = None
+    if n:
+        value = float(above.sum() / below.sum())
+    if n and resamples and is_mean:
+        drawn, sizes = resample_sums(columns, resamples, seed).T
+        with np.errstate(invalid="ignore", divide="ignore"):
+            draws = drawn / sizes  # NaN: the resample has no example of this subset
+        if not np.isnan(draws).all():
+            low, high = np.nanpercentile(draws, [2.5, 97.5]).tolist()
+    elif n and resamples:
+        sizes = compute_effective_sizes(columns[:, :1], columns[:, 1:])
+        low, high = (float(end[0]) for end in compute_proportion_limits(np.array([value]), sizes))
+    estimate = Estimate(value, low, high, n_rows if is_count_of_rows else n)
+    return estimate.copy_with_sample(Sample(MEAN if is_mean else RATIO, columns))
+
+
+def estimate_difference(first: Estimate, second: Estimate) -> Estimate:
+    """Estimate the difference of two proportions over the same examples (first minus second), with its interval.
+
+    `n` is the smaller number of examples. There is no interval if the proportions have none.
+
+    >>> right = np.array([True, False, True, True])
+    >>> estimate_difference(estimate_ratio(right), estimate_ratio(right, [1, 1, 0, 0])).value
+    0.25
+    """
+    assert first.sample is not None
+    assert second.sample is not None
+    columns = np.hstack([first.sample.columns, second.sample.columns])
+    value = low = high = None
+    if first.value is not None and second.value is not None:
+        value = first.value - second.value
+        if first is second and first.low is not None:
+            low = high = 0.0  # the pseudo-examples of the limits would give even this difference an interval
+        elif first.low is not None:
+            low, high = compute_contrast_limits(columns[:, ::2], columns[:, 1::2], np.array([1.0, -1.0]))
+    return Estimate(value, low, high, min(first.n, second.n)).copy_with_sample(Sample(DIFFERENCE, columns))
 
 
 def sum_by_source(values: ArrayLike, source: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -7,12 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.scoring.bootstrap import (
-    DEFAULT_RESAMPLES,
-    estimate_named_ratios,
-    estimate_proportion,
-    sum_by_source,
-)
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, estimate_proportion, estimate_ratio
 from unbag.scoring.intervals import Flags, Floats
 from unbag.scoring.log_odds import compute_log_odds
 
@@ -59,8 +54,14 @@ def compute_calibration(
     (0.19, 0.25)
     """
     n, labels = len(probabilities), positive.astype(np.float64)
-    errors, counts = (sum_by_source(each, source) for each in ((probabilities - labels) ** 2, np.ones(n)))
-    brier = estimate_named_ratios({"brier": (errors, counts)}, means=["brier"], resamples=resamples, seed=seed)["brier"]
+    brier = estimate_ratio(
+        (probabilities - labels) ** 2,
+        source=source,
+        is_mean=True,
+        is_count_of_rows=True,
+        resamples=resamples,
+        seed=seed,
+    )
     # By log odds, because probabilities close to 1 round to equal floats.
     of_bin = _equal_mass_bins(compute_log_odds(probabilities) if log_odds is None else log_odds, bins)
     sizes, score_sums, label_sums = (
@@ -75,7 +76,7 @@ def compute_calibration(
     bias = _folded_normal_mean(gaps, np.sqrt(shares * (1 - shares) / sizes)) - gaps
     ece = float((sizes * gaps).sum() / n)
     return {
-        "brier": brier.copy_with_sample(brier.sample, n),
+        "brier": brier,
         "reliability": reliability,
         "resolution": reliability + uncertainty - brier.value,
         "uncertainty": uncertainty,

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from unbag.data.predictions import Columns, SetPredictions
 from unbag.scoring.accuracy import Annotations, compute_annotator_agreement
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Column, estimate_named_ratios
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, estimate_difference, estimate_ratio
 from unbag.scoring.validation import validate_columns, validate_label_ids, validate_lengths
 
 THRESHOLDS: Final = (0.5, 0.6, 0.7)
@@ -72,34 +72,25 @@ def compositionality_sensitivity(
     right = predicted == gold
     people = None if annotator_labels is None else compute_annotator_agreement(annotator_labels, gold, n_labels)
 
-    lambdas = sorted({0.0, *map(float, thresholds)})
-    majority: dict[float, int | None] = {}
-    ratios: dict[tuple[str, float], tuple[Column, Column | float]] = {}
-    drops: dict[tuple[str, float], tuple[tuple[str, float], tuple[str, float]]] = {}
-    for threshold in lambdas:
+    def score(threshold: float) -> dict[str, Any]:
         subset = misleading >= threshold
-        label = majority[threshold] = int(np.bincount(gold[subset]).argmax()) if subset.any() else None
-        ratios["accuracy", threshold] = (right & subset, subset)
-        ratios["majority", threshold] = ((gold == label) & subset, subset)
+        label = int(np.bincount(gold[subset]).argmax()) if subset.any() else None
+        accuracy = whole = estimate_ratio(right, subset, resamples=resamples)
+        if not subset.all():
+            whole = estimate_ratio(right | ((predicted < 0) & ~subset), resamples=resamples)
+        scores = {
+            "lambda": threshold,
+            "n": accuracy.n,
+            "majority_label": label,
+            "accuracy": accuracy,
+            "drop": estimate_difference(whole, accuracy),
+            "majority": estimate_ratio(gold == label, subset, resamples=resamples),
+        }
         if people is not None:
-            ratios["human", threshold] = (people.share * subset, people.annotated & subset)
-        whole = "accuracy" if subset.all() else "at_most"
-        ratios.setdefault((whole, threshold), (right | ((predicted < 0) & ~subset), np.ones(len(gold))))
-        drops["drop", threshold] = (whole, threshold), ("accuracy", threshold)
-    estimates = estimate_named_ratios(ratios, drops, resamples=resamples, seed=seed)
+            scores["human"] = estimate_ratio(people.share, people.annotated & subset, resamples=resamples)
+        return scores
 
-    names = ("accuracy", "drop", "majority", *(("human",) if people is not None else ()))
-    return {
-        "subsets": [
-            {
-                "lambda": threshold,
-                "n": estimates["accuracy", threshold].n,
-                "majority_label": majority[threshold],
-                **{name: estimates[name, threshold] for name in names},
-            }
-            for threshold in lambdas
-        ]
-    }
+    return {"subsets": [score(threshold) for threshold in sorted({0.0, *map(float, thresholds)})]}
 
 
 def score_cs_lambda(

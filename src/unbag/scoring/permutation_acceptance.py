@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unbag.data.predictions import Columns, SetPredictions, select_rows
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Column, Estimate, estimate_named_ratios
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, estimate_ratio
 from unbag.scoring.validation import encode_names, validate_lengths
 
 ORIGINAL: Final = -1
@@ -19,9 +19,6 @@ LENGTH_WIDTH: Final = 5
 MINITREE_WIDTH: Final = 0.1
 
 Bools = NDArray[np.bool_]
-
-_ACCEPTANCE: Final = ("omega_max", "omega_rand", "omega_all", "acceptance", "p_c", "p_c_accepted", "p_f")
-"""Scores that are computed for each threshold τ."""
 
 
 def permutation_acceptance(
@@ -119,43 +116,31 @@ def permutation_acceptance(
     if len(predicted) == 0:
         raise ValueError("permutation_acceptance: expected at least one example, got no rows; pass the rows of the set")
     rows = _ScoredRows(predicted, gold, *encode_names(source_id), index)
-    parts: dict[str, tuple[Column, Column | float]] = {"accuracy": (rows.is_correct, 1.0)}
-    parts |= rows.compute_parts(rows.n_right, n_labels)
-    quartiles: dict[str, list[float] | None] = {}
-    if distributions is not None:
-        gold_probabilities = _select_gold_probabilities(distributions, gold)
-        for tau in CONFIDENCES[1:]:
-            n_right = rows.sum_permutations(rows.is_right & (gold_probabilities >= tau))
-            parts |= {f"{name}@{tau:g}": part for name, part in rows.compute_parts(n_right, n_labels).items()}
-        entropy = rows.sum_permutations(np.where(rows.is_right, _compute_entropy(distributions), 0.0))
-        means = entropy / np.maximum(rows.n_right, 1)  # of each example's accepted permutations
-        for name, of in (("c", rows.is_correct), ("f", ~rows.is_correct)):
-            subset = of & (rows.n_right > 0)
-            over_examples = entropy_over == "examples"
-            parts[f"entropy_{name}"] = (
-                (means * subset, subset) if over_examples else (entropy * subset, rows.n_right * subset)
-            )
-            quartiles[name] = np.percentile(means[subset], [25, 50, 75]).tolist() if subset.any() else None
-
-    entropies = [name for name in ("entropy_c", "entropy_f") if name in parts]
-    estimates = estimate_named_ratios(parts, means=entropies, resamples=resamples, seed=seed)
-
-    def select(suffix: str = "") -> dict[str, Estimate]:
-        return {name: estimates[f"{name}{suffix}"] for name in _ACCEPTANCE}
-
     scores: dict[str, Any] = {
         "n_examples": len(rows.is_correct),
         "q": rows.q,
         "n_labels": n_labels,
         "n_c": int(rows.is_correct.sum()),
         "n_f": int(rows.is_flipped.sum()),
-        "accuracy": estimates["accuracy"],
-        **select(),
+        "accuracy": estimate_ratio(rows.is_correct, resamples=resamples),
+        **rows.estimate_acceptance(rows.n_right, n_labels, resamples),
     }
     if distributions is not None:
-        scores["entropy_c"], scores["entropy_f"] = estimates["entropy_c"], estimates["entropy_f"]
-        scores["entropy_quartiles_c"], scores["entropy_quartiles_f"] = quartiles["c"], quartiles["f"]
-        scores["confident"] = {f"{tau:g}": select(f"@{tau:g}") for tau in CONFIDENCES[1:]}
+        gold_probabilities = _select_gold_probabilities(distributions, gold)
+        entropy = rows.sum_permutations(np.where(rows.is_right, _compute_entropy(distributions), 0.0))
+        means = entropy / np.maximum(rows.n_right, 1)  # of each example's accepted permutations
+        weights = np.minimum(rows.n_right, 1) if entropy_over == "examples" else rows.n_right
+        for name, of in (("c", rows.is_correct), ("f", ~rows.is_correct)):
+            scores[f"entropy_{name}"] = estimate_ratio(
+                means, weights * of, is_mean=True, resamples=resamples, seed=seed
+            )
+        for name, of in (("c", rows.is_correct), ("f", ~rows.is_correct)):
+            subset = means[of & (rows.n_right > 0)]
+            scores[f"entropy_quartiles_{name}"] = np.percentile(subset, [25, 50, 75]).tolist() if len(subset) else None
+        scores["confident"] = {}
+        for tau in CONFIDENCES[1:]:
+            n_right = rows.sum_permutations(rows.is_right & (gold_probabilities >= tau))
+            scores["confident"][f"{tau:g}"] = rows.estimate_acceptance(n_right, n_labels, resamples)
     if curve:
         shares = [round(x / 100, 2) for x in range(100)]
         # Rounded, because 0.07 * 100 is 7.000000000000001.
@@ -205,15 +190,15 @@ class _ScoredRows:
         self.is_unknown: Bools = is_missing[original]
         self.is_flipped: Bools = ~self.is_correct & (self.n_accepted > 0)  # D^f
 
-    def sum_permutations(self, values: Column) -> NDArray[np.float64]:
+    def sum_permutations(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Sum values over the permutations of each source example, shape (sources,)."""
         weights = np.where(self.is_original, 0.0, values)
         # The numpy stubs type bincount as integers, also with float weights.
         sums: NDArray[Any] = np.bincount(self.source, weights=weights)
         return sums
 
-    def compute_parts(self, n_right: NDArray[np.float64], n_labels: int) -> dict[str, tuple[Column, Column | float]]:
-        """Compute the numerators and denominators of `_ACCEPTANCE` by example, given the right permutations."""
+    def estimate_acceptance(self, n_right: NDArray[np.float64], n_labels: int, resamples: int) -> dict[str, Estimate]:
+        """Estimate the scores that are computed for each threshold τ, given the right permutations by example."""
         q, count = self.q, n_right + self.n_missing
         share = count / q
         correct = _raise_mean(share, self.is_correct, self.is_unknown)
@@ -221,15 +206,17 @@ class _ScoredRows:
             _raise_mean(share, certain & ~self.is_unknown & (n_right > 0), (certain | self.is_unknown) & (count > 0))
             for certain in (self.is_correct, ~self.is_correct)
         )
-        return {
-            "omega_max": (count > 0, 1.0),
-            "omega_rand": (count * n_labels > q, 1.0),  # in integers, because 1/3 is not exact as a float
-            "omega_all": (count == q, 1.0),
-            "acceptance": (share, 1.0),
-            "p_c": (share * correct, correct),
-            "p_c_accepted": (share * accepted, accepted),
-            "p_f": (share * wrong, wrong),
+        everything = np.ones(len(count), dtype=bool)
+        parts: dict[str, tuple[NDArray[Any], Bools]] = {
+            "omega_max": (count > 0, everything),
+            "omega_rand": (count * n_labels > q, everything),  # in integers, because 1/3 is not exact as a float
+            "omega_all": (count == q, everything),
+            "acceptance": (share, everything),
+            "p_c": (share, correct),
+            "p_c_accepted": (share, accepted),
+            "p_f": (share, wrong),
         }
+        return {name: estimate_ratio(*part, resamples=resamples) for name, part in parts.items()}
 
     def compute_bins(self, values: NDArray[np.float64], width: float) -> list[dict[str, Any]]:
         """Compute the acceptance per bin [low, high) of a property for all sources, D^c and D^f, without NaN rows."""

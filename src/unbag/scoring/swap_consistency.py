@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unbag.data.labels import CONTRADICTION, NEUTRAL, get_label_id
 from unbag.data.predictions import NO_ANSWER, Columns, SetPredictions, select_rows, to_boolean_array
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, estimate_named_ratios
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, estimate_difference, estimate_ratio
 from unbag.scoring.validation import encode_names, validate_columns, validate_lengths
 
 
@@ -85,22 +85,18 @@ def swap_consistency(
             f"swapped: expected a swapped row for every neutral and contradiction pair, got none for "
             f"{names[pairs[lacking.argmax()]]!r}"
         )
-    columns = {
-        "accuracy_before": before == gold,
-        "before_at_most": (before == gold) | (label_stays & (before < 0)),  # a missing prediction may be correct
+    columns = (
+        before == gold,
+        (before == gold) | (label_stays & (before < 0)),  # a missing prediction may be correct
         # Entailment may not hold after the swap: such pairs keep their original order both times.
-        "accuracy_after": np.where(label_stays, after, before) == gold,
-        "agreement": (before == after) & (before >= 0),  # two missing predictions count as disagreement
-    }
+        np.where(label_stays, after, before) == gold,
+        (before == after) & (before >= 0),  # two missing predictions count as disagreement
+    )
 
     def score(rows: NDArray[np.bool_]) -> dict[str, Any]:
-        found = estimate_named_ratios(
-            {name: (column & rows, rows) for name, column in columns.items()},
-            {"drop": ("before_at_most", "accuracy_after")},
-            resamples=resamples,
-            seed=seed,
-        )
-        return {name: found[name] for name in ("accuracy_before", "accuracy_after", "drop", "agreement")}
+        right, at_most, right_after, agreement = (estimate_ratio(each, rows, resamples=resamples) for each in columns)
+        drop = estimate_difference(at_most, right_after)
+        return {"accuracy_before": right, "accuracy_after": right_after, "drop": drop, "agreement": agreement}
 
     overall = score(np.ones(len(gold), dtype=bool))
     del overall["agreement"]  # it would include entailment pairs in their original order

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unbag.data.predictions import NO_ANSWER, Columns, SetPredictions
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, estimate_named_ratios, estimate_ratio
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, estimate_difference, estimate_ratio
 from unbag.scoring.validation import validate_columns
 
 PARTITIONS: Final = 20
@@ -68,21 +68,20 @@ def uncertainty_partitions(
             f"partition: expected examples in every partition from 0 to {partitions[-1]}, got none in partition "
             f"{gap.argmax()}; pass the whole set, or merge adjacent partitions (partition // 2)"
         )
-    right, last = predicted == gold, len(partitions) - 1
-    ratios = {"accuracy": (right, np.ones(len(right), dtype=np.bool_))}
-    ratios |= {f"{number}": (right & (numbers == number), numbers == number) for number in partitions.tolist()}
-    easiest = "easiest at most" if last else "0"
-    ratios.setdefault(easiest, ((right | (predicted < 0)) & (numbers == 0), numbers == 0))
-    found = estimate_named_ratios(ratios, {"drop": (easiest, f"{last}")}, resamples=resamples, seed=seed)
+    right = predicted == gold
+    found = [estimate_ratio(right, numbers == number, resamples=resamples) for number in partitions]
+    at_most = found[0]
+    if len(found) > 1:
+        at_most = estimate_ratio(right | (predicted < 0), numbers == 0, resamples=resamples)
     return {
         "n_examples": len(right),
         "n_partitions": len(partitions),
-        "accuracy": found["accuracy"],
-        "easiest": found["0"],
-        "hardest": found[f"{last}"],
-        "drop": found["drop"],
-        "rank_correlation": _compute_trend(np.array([found[f"{number}"].value for number in partitions])),
-        "by_partition": [{"partition": number, "accuracy": found[f"{number}"]} for number in partitions.tolist()],
+        "accuracy": estimate_ratio(right, resamples=resamples),
+        "easiest": found[0],
+        "hardest": found[-1],
+        "drop": estimate_difference(at_most, found[-1]),
+        "rank_correlation": _compute_trend(np.array([each.value for each in found])),
+        "by_partition": [{"partition": number, "accuracy": each} for number, each in enumerate(found)],
     }
 
 
@@ -151,10 +150,8 @@ def find_unseen_rows(columns: Columns) -> NDArray[np.bool_]:
 
 def _score_ends(right: NDArray[np.bool_], unanswered: NDArray[np.bool_], partition: NDArray[Any]) -> dict[str, Any]:
     subsets = {"accuracy": partition >= 0, "easiest": partition == 0, "hardest": partition == PARTITIONS - 1}
-    ratios = {name: (right & subset, subset) for name, subset in subsets.items() if subset.any()}
-    drop = {}
-    if {"easiest", "hardest"} <= ratios.keys():
-        ratios["at_most"] = ((right | unanswered) & subsets["easiest"], subsets["easiest"])
-        drop = {"drop": ("at_most", "hardest")}
-    estimates = estimate_named_ratios(ratios, drop, resamples=0)
-    return {name: estimates[name] for name in (*subsets, *drop) if name in estimates}
+    scores = {name: estimate_ratio(right, rows, resamples=0) for name, rows in subsets.items() if rows.any()}
+    if {"easiest", "hardest"} <= scores.keys():
+        at_most = estimate_ratio(right | unanswered, subsets["easiest"], resamples=0)
+        scores["drop"] = estimate_difference(at_most, scores["hardest"])
+    return scores

@@ -22,7 +22,7 @@ from unbag.inference.distributed import connect_process_group
 from unbag.inference.prediction_store import PREDICTIONS
 from unbag.inference.runner import predict_rows
 from unbag.inference.transformer import TransformerPredictor
-from unbag.scoring.bootstrap import estimate_named_ratios, to_json
+from unbag.scoring.bootstrap import estimate_difference, estimate_ratio, to_json
 from unbag.training import preflight
 from unbag.training.checkpoints import list_json_differences
 from unbag.training.config import TrainConfig
@@ -262,15 +262,14 @@ def _summary(test: Any, correct: Mapping[str, Sequence[NDArray[np.bool_]]]) -> d
     """Summarize the accuracies by model and head. The value of a pair is the mean over seeds."""
     # Seeds are averaged within each pair: the interval is over pairs, and runs of one pair are not independent.
     shares = {name: np.mean(runs, axis=0) for name, runs in correct.items()}
-    others = {f"{name} less {PLAIN}": (name, PLAIN) for name in shares if name != PLAIN}
-    estimates = estimate_named_ratios({name: (share, 1.0) for name, share in shares.items()}, others)
+    estimates = {name: estimate_ratio(share) for name, share in shares.items()}
     partition = read_numeric_column(test, "partition") if "partition" in test.column_names else None
     summary: dict[str, dict[str, Any]] = {}
     for name, share in shares.items():
         summary[name] = {
             "accuracy": estimates[name],
             "over_seeds": compute_mean_and_deviation([float(each.mean()) for each in correct[name]]),
-            "less_finetune": estimates.get(f"{name} less {PLAIN}"),
+            "less_finetune": None if name == PLAIN else estimate_difference(estimates[name], estimates[PLAIN]),
         }
         if partition is not None:
             summary[name]["by_partition"] = [
