@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-import pyarrow as pa
 from rich.console import RenderableType
 
 from unbag.baselines.lexical import embeddings
@@ -35,8 +34,6 @@ from unbag.challenge_sets.perturbations.substitution import (
     SIMILARITY,
     SubstitutedSentence,
     Substituter,
-    SubstitutionRow,
-    WordPairStatistics,
 )
 from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, TEXT_LISTS, WORD_LISTS
 from unbag.challenge_sets.result import Result
@@ -220,23 +217,21 @@ class BreakingNli(ChallengeSet):
         with zipfile.ZipFile(self.official.find_file(builder.config)) as archive:
             return [self.official.open_source(Path(_MEMBER).name, archive.read(_MEMBER), _COLUMNS)]
 
-    def rows(self, pairs: Pairs) -> Iterator[pa.Table]:
+    def rows(self, pairs: Pairs) -> Iterator[dict[str, Any]]:
         options = pairs.options
         if options.is_official:
             # The data reader keeps the columns of a pair only, so that the category is looked up in the file.
             with zipfile.ZipFile(self.official.find_file(options)) as archive, archive.open(_MEMBER) as lines:
                 categories = {str(row["pairID"]): row["category"] for row in map(json.loads, lines)}
-            rows = [
-                SubstitutionRow(name, name, premise, hypothesis, label, categories[name], annotators=annotators)
-                for name, premise, hypothesis, label, annotators, _ in pairs
-            ]
-            vocabulary = frozenset(word.lower() for row in rows for word in row.words())
-            data = _WordData(options, (), vocabulary)
-            return substitution.iter_substitution_tables(rows, data.measure)
-        data = _WordData(options, [pairs.source])
-        more = data.build_text_pairs(pairs.source, pairs.counts) if options.text else lambda premise: ()
-        generated = substitution.generate_substitution_rows(pairs, data.substituter, pairs.counts, more)
-        return substitution.iter_substitution_tables(generated, data.measure)
+            official = [substitution.build_substitution_row(pair, categories[pair.source_id]) for pair in pairs]
+            vocabulary = frozenset(row[side].lower() for row in official for side in ("replaced", "replacement"))
+            data, rows = _WordData(options, (), vocabulary), iter(official)
+        else:
+            data = _WordData(options, [pairs.source])
+            more = data.build_text_pairs(pairs.source, pairs.counts) if options.text else lambda premise: ()
+            rows = substitution.generate_substitution_rows(pairs, data.substituter, pairs.counts, more)
+        for row in rows:
+            yield row | data.measure(row["replaced"].lower(), row["replacement"].lower())
 
     def validate_resources(self, options: Any) -> None:
         if options.wordnet:
@@ -490,12 +485,17 @@ class _WordData:
 
         return pairs
 
-    def measure(self, old: str, new: str) -> WordPairStatistics:
-        """Count the training examples with two words, and compute the similarity of the words."""
+    def measure(self, old: str, new: str) -> dict[str, Any]:
+        """Count the training examples with two words, and compute the similarity of the words.
+
+        Phrases of several words are not measured (section 5.2).
+        """
+        if not all(word and " " not in word for word in (old, new)):
+            return {}
         # WordNet has too many words to count all of their pairs.
         is_counted = self._options.train_data if self._options.is_official else {old, new} <= _LISTED
         frequency = self._corpus_counts.pairs.get((old, new), 0) if is_counted else None
-        return WordPairStatistics(frequency, self._similarity(old, new))
+        return {"pair_frequency": frequency, "similarity": self._similarity(old, new)}
 
     @cached_property
     def _similarity(self) -> Callable[[str, str], float | None]:

@@ -100,7 +100,6 @@ def test_substituter_counts_rejections_by_reason(premise, corpus, reason):
     rejected = Counter()
     substitute_runs = _build_substituter(corpus).substitute(premise, rejected)
     assert rejected[reason] >= 1
-    assert set(rejected) <= set(sub.REASONS)
     assert all(found.relation is WordNetRelation.SYNONYM or reason != sub.SCOPE for found in substitute_runs)
 
 

@@ -16,11 +16,8 @@ from typing import Final
 
 from unbag.baselines.wordnet.relations import WordNetRelation
 from unbag.challenge_sets.perturbations.name_mentions import (
-    JOINED,
-    NOT_LISTED,
     PLACE_LABELS,
     PLACE_LEVELS,
-    ROLE,
     NameClass,
     NameKind,
     NameMention,
@@ -30,7 +27,6 @@ from unbag.challenge_sets.perturbations.name_mentions import (
     is_supported_entity,
 )
 from unbag.challenge_sets.perturbations.substitution import SubstitutedSentence
-from unbag.challenge_sets.perturbations.word_lists import LABEL_BY_RELATION
 from unbag.data.text.entities import Entity
 from unbag.data.text.parses import Parse
 from unbag.utils import rng
@@ -50,8 +46,6 @@ OTHER_PLACE: Final = "name: another place or nationality in the sentence"
 REPEATED: Final = "name: more than once in the sentence"
 FEW: Final = f"name: fewer than {MIN_NAMES} names of the class in the text"
 SAME: Final = "name: every other name may denote the same entity"
-REASONS: Final = (ROLE, JOINED, NOT_LISTED, UNSURE, SCOPE, PRONOUN, OTHER_PLACE, REPEATED, FEW, SAME)
-"""Reasons why a name is not exchanged."""
 
 _GENDERED_TITLES: Final = frozenset("Mr. Mrs. Ms. Miss Mr Mrs Ms Sir Lady Lord Monsieur Madame".split())
 _GENDERED: Final = frozenset(
@@ -201,11 +195,11 @@ def _edit_or_reason(
     # Cyclic from a random start: one draw per name, whatever the number of rejected candidates.
     for new in (*candidates[start:], *candidates[:start]):
         if present.isdisjoint(_name_words(new)) and not are_names_possibly_coreferent(mention.text, new, names):
-            sentence, relation = str(parse), WordNetRelation.CO_HYPONYM
+            sentence = str(parse)
             # Counted from the end, since a parse has no character offsets.
             begin = len(sentence) - len(parse.text(mention.start, len(parse.words)))
             hypothesis = sentence[:begin] + new + sentence[begin + len(mention.text) :]
-            return SubstitutedSentence(hypothesis, NAMES, relation, LABEL_BY_RELATION[relation], mention.text, new)
+            return SubstitutedSentence(hypothesis, NAMES, WordNetRelation.CO_HYPONYM, mention.text, new)
     return SAME
 
 

@@ -17,7 +17,6 @@ from typing import Final, NamedTuple
 
 from unbag.baselines.wordnet.relations import WordNetRelation
 from unbag.challenge_sets.perturbations.substitution import SubstitutedSentence
-from unbag.challenge_sets.perturbations.word_lists import LABEL_BY_RELATION
 from unbag.utils import rng
 
 DEFAULT_SEED: Final = 13
@@ -494,4 +493,4 @@ def _edit(
         text = text[0].upper() + text[1:]
     hypothesis = sentence[: mention.start] + text + sentence[mention.end :]
     old = sentence[mention.start : mention.end]
-    return SubstitutedSentence(hypothesis, category, relation, LABEL_BY_RELATION[relation], old, text)
+    return SubstitutedSentence(hypothesis, category, relation, old, text)

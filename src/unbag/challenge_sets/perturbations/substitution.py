@@ -25,7 +25,6 @@ from unbag.challenge_sets.perturbations.word_lists import (
     WORD_LISTS,
     WordList,
 )
-from unbag.data import columns
 from unbag.data.columns import PAIR, declare_float_field
 from unbag.data.labels import get_label_id
 from unbag.data.sources import Example
@@ -57,12 +56,6 @@ PREPOSITION: Final = "new word that needs another preposition"
 OTHER_WORDS: Final = "not in the requested half of the vocabulary"
 UNSEEN: Final = "word not in the training corpus"
 UNSEEN_BIGRAM: Final = "new bigram too rare"
-REASONS: Final = (
-    *(LONG, OTHER_WORDS, FIXED, REPEATED, PRESENT, PRONOUN, COUNTED, NO_NOUN, NO_ARTICLE, SCOPE, DISSIMILAR),
-    *(PREPOSITION, UNSEEN, UNSEEN_BIGRAM),
-)
-"""Reasons why a candidate, or a whole sentence, is rejected, in the order of the checks."""
-
 _PRONOUNS: Final = frozenset("he she him her his hers himself herself".split())
 _SCOPE: Final = frozenset(
     "no not never nobody none neither nor without nothing cannot hardly every each all any everyone everybody anyone "
@@ -97,9 +90,13 @@ class SubstitutedSentence(NamedTuple):
     hypothesis: str
     category: str  # category of the word list, or `…_wordnet`
     relation: WordNetRelation  # relation of the replaced word to the new one
-    label: str  # label of the pair of the original and the new sentence
     old: str  # replaced word or phrase, as in the word list
     new: str
+
+    @property
+    def label(self) -> str:
+        """Label of the pair of the original and the new sentence."""
+        return LABEL_BY_RELATION[self.relation]
 
 
 @dataclass(frozen=True)
@@ -166,11 +163,8 @@ class Substituter:
                 if reason is not None:
                     rejected[reason] += 1
                     continue
-                label = LABEL_BY_RELATION[candidate.relation]
                 usable[candidate.category].append(
-                    SubstitutedSentence(
-                        hypothesis, candidate.category, candidate.relation, label, phrase, candidate.new
-                    )
+                    SubstitutedSentence(hypothesis, candidate.category, candidate.relation, phrase, candidate.new)
                 )
             if usable:
                 category = self._choose(premise, start, sorted(usable))
@@ -364,30 +358,24 @@ SCHEMA: Final = pa.schema(
 )
 
 
-class SubstitutionRow(NamedTuple):
-    """A pair with all columns of `SCHEMA` except the word frequency and similarity."""
-
-    id: str
-    source_id: str
-    premise: str
-    hypothesis: str
-    label: str
-    category: str
-    relation: str | None = None
-    annotators: Sequence[str] = ()
-
-    def words(self) -> tuple[str, str]:
-        """Find the replaced phrase and the new phrase. Return empty strings if more than one phrase differs."""
-        difference = find_phrase_difference(self.premise, self.hypothesis)
-        return ("", "") if difference is None else (" ".join(difference.old), " ".join(difference.new))
-
-
-class WordPairStatistics(NamedTuple):
-    """Corpus frequency and embedding similarity of a pair of words."""
-
-    # Number of contradiction examples in the training corpus with the two words; None if not counted.
-    frequency: int | None
-    similarity: float | None  # cosine of the words' embeddings; None if not requested or unknown
+def build_substitution_row(
+    pair: Example, category: str, relation: WordNetRelation | None = None, source_id: str | None = None
+) -> dict[str, Any]:
+    """Build the columns of a pair, without word frequency and similarity. By default, the pair is its own source."""
+    # Without columns of words if more than one phrase differs.
+    difference = find_phrase_difference(pair.premise, pair.hypothesis)
+    return {
+        "id": pair.source_id,
+        "source_id": source_id or pair.source_id,
+        "premise": pair.premise,
+        "hypothesis": pair.hypothesis,
+        "label": get_label_id(pair.label),
+        "category": category,
+        "replaced": " ".join(difference.old) if difference else "",
+        "replacement": " ".join(difference.new) if difference else "",
+        "relation": relation,
+        "annotator_labels": list(map(get_label_id, pair.annotators)),
+    }
 
 
 def generate_substitution_rows(
@@ -395,53 +383,20 @@ def generate_substitution_rows(
     substituter: Substituter,
     rejection_counts: Counter[str],
     build_further_pairs: Callable[[str], Sequence[SubstitutedSentence]] = lambda premise: (),
-) -> Iterator[SubstitutionRow]:
-    """Generate rows with a replaced word from each distinct premise.
+) -> Iterator[dict[str, Any]]:
+    """Generate rows with a replaced word from each distinct premise, as `build_substitution_row` builds them.
 
     The source id of a row is the id of the first example with this premise. The call adds rejected candidates by reason
     to `rejection_counts`. `build_further_pairs` builds further pairs of a premise (default: none). A hypothesis that
     the substituter generates too is used once.
     """
-    for example in deduplicate(examples, attrgetter("premise")):
-        substitutes = substituter.substitute(example.premise, rejection_counts)
+    for name, premise, *_ in deduplicate(examples, attrgetter("premise")):
+        substitutes = substituter.substitute(premise, rejection_counts)
         hypotheses = {substitute.hypothesis for substitute in substitutes}
-        substitutes += [each for each in build_further_pairs(example.premise) if each.hypothesis not in hypotheses]
-        for number, substitute in enumerate(substitutes):
-            yield SubstitutionRow(
-                id=f"{example.source_id}#{number}",
-                source_id=example.source_id,
-                premise=example.premise,
-                hypothesis=substitute.hypothesis,
-                label=substitute.label,
-                category=substitute.category,
-                relation=substitute.relation,
-            )
-
-
-def iter_substitution_tables(
-    rows: Iterable[SubstitutionRow], measure_word_pair: Callable[[str, str], WordPairStatistics]
-) -> Iterator[pa.Table]:
-    """Convert rows to Arrow tables with the schema `SCHEMA`, and add word frequency and similarity.
-
-    `measure_word_pair` measures two single words in lower case. Phrases of several words are not measured (section
-    5.2).
-    """
-    return columns.iter_tables((_record(row, measure_word_pair) for row in rows), SCHEMA)
-
-
-def _record(row: SubstitutionRow, measure: Callable[[str, str], WordPairStatistics]) -> dict[str, Any]:
-    old, new = row.words()
-    single = all(word and " " not in word for word in (old, new))
-    measured = measure(old.lower(), new.lower()) if single else WordPairStatistics(None, None)
-    return {
-        **row._asdict(),
-        "label": get_label_id(row.label),
-        "replaced": old,
-        "replacement": new,
-        "pair_frequency": measured.frequency,
-        "similarity": measured.similarity,
-        "annotator_labels": list(map(get_label_id, row.annotators)),
-    }
+        substitutes += [each for each in build_further_pairs(premise) if each.hypothesis not in hypotheses]
+        for number, each in enumerate(substitutes):
+            pair = Example(f"{name}#{number}", premise, each.hypothesis, each.label)
+            yield build_substitution_row(pair, each.category, each.relation, name)
 
 
 NO_WORD = "no word to replace"
