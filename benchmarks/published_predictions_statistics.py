@@ -21,15 +21,10 @@ from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtr, stdtrit
 
 from unbag.scoring.bootstrap import RATIO, Estimate, Sample
-from unbag.scoring.significance import (
-    compute_paired_difference,
-    compute_t_p_value,
-    compute_t_quantile,
-    extract_binary_outcomes,
-    mcnemar_test,
-)
+from unbag.scoring.significance import compute_paired_difference, extract_binary_outcomes, mcnemar_test
 
 RESAMPLES: Final = 1000
 POWER: Final = 0.8
@@ -259,14 +254,14 @@ def estimate_group_effect(
     draws = [each[0] for each in fit(draw_source_weights(predictions.source, resamples, seed))]
     error_rows = float(np.std(draws, ddof=1))
     error = float(np.hypot(error_models, error_rows))
-    reach = compute_t_quantile(0.975, freedom)
+    reach, reach_of_power = stdtrit(freedom, [0.975, POWER]).tolist()
     return GroupEffect(
         Estimate(value, value - reach * error, value + reach * error, len(names)),
-        compute_t_p_value(value / error, freedom),
+        float(2 * stdtr(freedom, -abs(value / error))),
         fitted_slope,
         error_models,
         error_rows,
-        (reach + compute_t_quantile(POWER, freedom)) * error,
+        (reach + reach_of_power) * error,
     )
 
 

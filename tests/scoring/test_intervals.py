@@ -1,6 +1,5 @@
 """Tests of intervals, resampling and seeds."""
 
-import math
 import statistics
 
 import numpy as np
@@ -14,7 +13,7 @@ from benchmarks.coverage import coverage as simulate_coverage
 from benchmarks.interval_coverage import EQUALS, OPPOSITES, PROPORTION, coverage
 from unbag.scoring.bootstrap import Estimate, estimate_difference, estimate_ratio, to_json
 from unbag.scoring.intervals import compute_contrast_limits, compute_effective_sizes, compute_proportion_limits
-from unbag.scoring.significance import compute_seed_spread, compute_t_p_value, compute_t_quantile, run_seed_test
+from unbag.scoring.significance import compute_seed_spread, run_seed_test
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 12, 50, 400, 20_000, 3.7])
@@ -173,21 +172,6 @@ def test_zero_variance_gives_no_test():
     assert run_seed_test([0.5], [0.7]).p is None
     alike = run_seed_test([0.5, 0.5], [0.7, 0.7])
     assert (alike.p, alike.difference.low, alike.difference.high) == (None, None, None)
-
-
-@pytest.mark.parametrize("t", [1e-6, 1, 40, 1000, -1000, 1e12])
-def test_t_p_value_of_extreme_statistic_has_closed_form(t):
-    """With one and two degrees of freedom, the distribution has a closed form."""
-    assert compute_t_p_value(t, 1) == pytest.approx(2 * math.atan2(1, abs(t)) / math.pi, rel=1e-9)
-    root = math.sqrt(2 + t * t)
-    assert compute_t_p_value(t, 2) == pytest.approx(2 / (root * (root + abs(t))), rel=1e-9)
-
-
-@pytest.mark.parametrize("freedom", [1, 2.5, 4, 30, 1000])
-@pytest.mark.parametrize("probability", [0.6, 0.975, 1 - 1e-12])
-def test_t_quantile_is_inverse_of_p_value(freedom, probability):
-    quantile = compute_t_quantile(probability, freedom)
-    assert compute_t_p_value(quantile, freedom) == pytest.approx(2 * (1 - probability), rel=1e-6)
 
 
 @pytest.mark.nightly

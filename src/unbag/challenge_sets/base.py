@@ -57,6 +57,7 @@ VERIFICATION: Final = "verification"
 """Key of the verifier metrics (`scoring.verification`) in the scores of sets that have them; None if undefined."""
 
 _ROUNDING: Final = 1e-9  # a mean of fractions may exceed its limits by rounding
+_LOWER_IS_BETTER: Final = ("false_entailment", "false_contradiction", "brier")
 
 Role = Literal["quoted", "compared", "beside_papers", "harness"]
 """Where a number is shown: `quoted` in cards and leaderboards, `compared` by `unbag compare`, `beside_papers` in the
@@ -109,26 +110,19 @@ SCORE: Final = MetricDefinition(
 """The skill score (`scoring.skill`), which represents a set wherever a single number is needed."""
 
 
-def _build_verifier_metric(
-    name: str, label: str, path: str = "", *, higher_is_better: bool = True, other_path: str | None = None
-) -> MetricDefinition:
-    path = path or name
-    # None: a detector has the metric under the same name. "": a detector lacks it.
-    other_path = path if other_path is None else other_path
-    other_path = f"{DETECTION}.{other_path}" if other_path else ""
-    return MetricDefinition(name, label, f"{VERIFICATION}.{path}", higher_is_better, other_path=other_path)
-
-
-VERIFIER: Final = (
-    _build_verifier_metric("auroc", "AUROC"),
-    _build_verifier_metric("average_precision", "average precision"),
-    _build_verifier_metric("balanced_accuracy", "balanced accuracy"),
-    _build_verifier_metric("recall", "recall"),
-    _build_verifier_metric("false_entailment", "false entailment", higher_is_better=False, other_path=""),
-    _build_verifier_metric(
-        "false_contradiction", "false contradiction", higher_is_better=False, other_path="false_positive"
-    ),
-    _build_verifier_metric("brier", "Brier score", "calibration.brier", higher_is_better=False),
+VERIFIER: Final = tuple(
+    MetricDefinition(
+        name, label, f"{VERIFICATION}.{path}", name not in _LOWER_IS_BETTER, other_path=other and f"{DETECTION}.{other}"
+    )
+    for name, label, path, other in (
+        ("auroc", "AUROC", "auroc", "auroc"),
+        ("average_precision", "average precision", "average_precision", "average_precision"),
+        ("balanced_accuracy", "balanced accuracy", "balanced_accuracy", "balanced_accuracy"),
+        ("recall", "recall", "recall", "recall"),
+        ("false_entailment", "false entailment", "false_entailment", ""),
+        ("false_contradiction", "false contradiction", "false_contradiction", "false_positive"),
+        ("brier", "Brier score", "calibration.brier", "calibration.brier"),
+    )
 )
 """The metrics of a verifier or contradiction detector (`scoring.verification`). Tables show them only on request."""
 

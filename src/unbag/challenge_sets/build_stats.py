@@ -11,12 +11,13 @@ from unbag.data.sources import Example, PairSource
 from unbag.utils.duplicates import has_possible_duplicates, open_digest_file
 from unbag.utils.files import atomic_write
 
+READ: Final = "read"
+"""Type of the numbers of rows that were read, excluded for each reason, labelled and annotated."""
 LABELLED: Final = "labelled"
 ANNOTATED: Final = "annotated"
 """Keys of the number of labelled examples, and of the labelled examples that also have each annotator's label."""
 
 _IDS: Final = "ids"
-_READ: Final = "read"
 
 
 def save_range_counts(folder: Path, count_type: str, range_id: int, counts: Mapping[str, int]) -> None:
@@ -42,17 +43,7 @@ def iter_and_count_examples(source: PairSource, start: int, stop: int | None, fo
             counts[LABELLED] += 1
             counts[ANNOTATED] += bool(example.annotators)
             yield example
-    save_row_counts(folder, start, counts)
-
-
-def save_row_counts(folder: Path, range_id: int, counts: Mapping[str, int]) -> None:
-    """Store how many rows of a range were read, excluded for each reason, labelled and annotated."""
-    save_range_counts(folder, _READ, range_id, counts)
-
-
-def load_row_counts(folder: Path) -> Counter[str]:
-    """Load the counts stored by `save_row_counts`, summed over all ranges of source rows."""
-    return load_total_counts(folder, _READ)
+    save_range_counts(folder, READ, start, counts)
 
 
 def validate_unique_ids(source: PairSource, folder: Path) -> None:

@@ -254,12 +254,12 @@ class ChallengeSetBuilder(_RestoredFromSet, datasets.ArrowBasedBuilder):
 
     def load_row_counts(self) -> Counter[str]:
         """Load how many source rows were read, excluded for each reason, labelled and annotated."""
-        return build_stats.load_row_counts(Path(self._output_dir))
+        return build_stats.load_total_counts(Path(self._output_dir), build_stats.READ)
 
     def save_row_counts(self, counts: Mapping[str, int]) -> None:
         """Store the counts that `load_row_counts` loads, for a set that reads its sources in `plan_splits`."""
         if self._is_prepared:
-            build_stats.save_row_counts(Path(self._output_dir), 0, counts)
+            build_stats.save_range_counts(Path(self._output_dir), build_stats.READ, 0, counts)
 
     def _build_cache_dir(self) -> str:
         folder = Path(str(super()._build_cache_dir()))

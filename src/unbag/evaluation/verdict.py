@@ -9,7 +9,6 @@ from unbag.challenge_sets.base import LAST, SKILL
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.verifier import summarize_verifier
 from unbag.scoring.bootstrap import Estimate
-from unbag.scoring.significance import compute_t_quantile
 from unbag.scoring.skill import MIN_LABEL_ROWS
 
 Standing = Literal["better", "no better", "worse", "inconclusive"]
@@ -115,13 +114,15 @@ def _simultaneous(score: Estimate, sources: int, together: int) -> tuple[Estimat
     """Widen a 95 % interval to hold jointly with other intervals, and compute the smallest detectable score."""
     if score.value is None or score.low is None or score.high is None or sources < 2:
         return score, None
-    alone, wider = (compute_t_quantile(1 - LEVEL / 2 / n, sources - 1) for n in (1, max(together, 1)))
+    from scipy.special import stdtrit  # slow to import
+
+    alone, wider, power = stdtrit(sources - 1, [1 - LEVEL / 2, 1 - LEVEL / 2 / max(together, 1), POWER]).tolist()
     # Both sides are multiplied by the ratio of the quantiles of Student's t. This preserves the asymmetry of a
     # bootstrap interval, and needs no additional resamples for any number of sets.
     below, above = ((end - score.value) * wider / alone for end in (score.low, score.high))
     # standard error, from half the width of the interval
     error = (score.high - score.low) / 2 / alone
-    min_detectable = error * (wider + compute_t_quantile(POWER, sources - 1))
+    min_detectable = error * (wider + power)
     return Estimate(score.value, score.value + below, min(1.0, score.value + above), score.n).copy_with_sample(
         score.sample
     ), min_detectable

@@ -272,30 +272,10 @@ def run_seed_test(first: Sequence[float], second: Sequence[float]) -> PairedDiff
         square, degrees_of_freedom = sum(variances) * (1 / k + 1 / m), float(k + m - 2)
     if square == 0:  # a single seed each, or equal scores of the seeds of each system
         return PairedDifference(Estimate(gap, None, None, k + m), None)
+    from scipy.special import stdtr, stdtrit  # slow to import
+
     error = math.sqrt(square)
-    reach = error * compute_t_quantile(1 - (1 - LEVEL) / 2, degrees_of_freedom)
-    p = compute_t_p_value(gap / error, degrees_of_freedom)
-    return PairedDifference(Estimate(gap, gap - reach, gap + reach, k + m), p)
-
-
-def compute_t_p_value(t: float, degrees_of_freedom: float) -> float:
-    """Compute the two-sided p value of a t statistic, P(|T| ≥ |t|) for Student's t distribution.
-
-    >>> round(compute_t_p_value(12.706204736, 1), 9)
-    0.05
-    """
-    from scipy.special import stdtr  # slow to import
-
+    reach = error * float(stdtrit(degrees_of_freedom, 1 - (1 - LEVEL) / 2))
     # The lower tail, because 1 minus the upper part has no digits left for a large t.
-    return float(2 * stdtr(degrees_of_freedom, -abs(t)))
-
-
-def compute_t_quantile(probability: float, degrees_of_freedom: float) -> float:
-    """Compute a quantile of Student's t distribution.
-
-    >>> round(compute_t_quantile(0.975, 1), 6)
-    12.706205
-    """
-    from scipy.special import stdtrit
-
-    return float(stdtrit(degrees_of_freedom, probability))
+    p = float(2 * stdtr(degrees_of_freedom, -abs(gap / error)))
+    return PairedDifference(Estimate(gap, gap - reach, gap + reach, k + m), p)

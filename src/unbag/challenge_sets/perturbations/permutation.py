@@ -7,7 +7,7 @@ word types. If a word occurs twice, one copy may move to the position of the oth
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import comb, factorial
-from typing import Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,12 +41,19 @@ class TooFewPermutationsError(ValueError):
     """Raised for a pair with fewer than q different permutations."""
 
 
-class PermutedSentences(NamedTuple):
+@dataclass(frozen=True)
+class PermutedSentences:
     """All premises or all hypotheses of the q permutations of a pair."""
 
     texts: list[str]  # q sentences. If the sentence is not permuted, each is the original sentence, byte for byte.
-    bleu: NDArray[np.float64]  # BLEU-2/3/4 against the original, shape (q, 3)
     orders: NDArray[np.int64]  # original position of the token at each position, shape (q, tokens)
+    tokens: NDArray[Any]  # tokens of the original sentence, shape (tokens,)
+
+    @cached_property
+    def bleu(self) -> NDArray[np.float64]:
+        """BLEU-2/3/4 against the original, shape (q, 3)."""
+        _, ids = np.unique(self.tokens.astype(str), return_inverse=True)
+        return compute_reordering_bleu(ids.tolist(), ids[self.orders], BLEU_ORDERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +74,7 @@ class Permuter:
     def permute_pair(
         self, source_id: str, premise: TokenizedSentence, hypothesis: TokenizedSentence
     ) -> tuple[PermutedSentences, PermutedSentences]:
-        """Compute the q permutations of a pair, premises and hypotheses, with their BLEU scores and token orders.
+        """Compute the q permutations of a pair, premises and hypotheses.
 
         Each permutation k has its own random stream. Permutation k is the first draw of this stream whose pair of texts
         differs from permutations 0 … k - 1. The result depends only on the seed, the mode, the source id, the two
@@ -77,41 +84,6 @@ class Permuter:
             TooFewPermutationsError: If there are fewer than q different pairs. This happens with very short or very
                 repetitive sentences, and in the clumped modes, in which a large run leaves few units to move.
         """
-        sides, orders, texts = self._draw(source_id, premise, hypothesis)
-        premise_side, hypothesis_side = (
-            PermutedSentences(text, side.bleu(order), order)
-            for side, order, text in zip(sides, orders, texts, strict=True)
-        )
-        return premise_side, hypothesis_side
-
-    def permute_texts(
-        self, source_id: str, premise: TokenizedSentence, hypothesis: TokenizedSentence
-    ) -> list[tuple[str, str]]:
-        """Compute the texts of the q permutations of a pair, without the BLEU scores of `permute_pair`.
-
-        Raises:
-            TooFewPermutationsError: If there are fewer than q different pairs.
-        """
-        _, _, texts = self._draw(source_id, premise, hypothesis)
-        return list(zip(*texts, strict=True))
-
-    def permute_once(
-        self, source_id: str, premise: TokenizedSentence, hypothesis: TokenizedSentence, k: int
-    ) -> tuple[str, str]:
-        """Compute permutation k of a pair, as a tuple (premise, hypothesis).
-
-        >>> from unbag.data.text.tokens import tokenize
-        >>> pair = tokenize("Two dogs chase a red ball in the park."), tokenize("Some animals play with a toy today.")
-        >>> sides = Permuter(q=5).permute_pair("a", *pair)
-        >>> Permuter().permute_once("a", *pair, 3) == (sides[0].texts[3], sides[1].texts[3])
-        True
-        """
-        return Permuter(k + 1, self.mode, self.seed).permute_texts(source_id, premise, hypothesis)[k]
-
-    def _draw(
-        self, source_id: str, premise: TokenizedSentence, hypothesis: TokenizedSentence
-    ) -> tuple[tuple["_Shuffler", "_Shuffler"], list[NDArray[np.int64]], list[list[str]]]:
-        """Draw q different permutations: the two sentences, their orders, and the resulting texts, premise first."""
         both = self.mode != HYPOTHESIS
         sides = (
             _Shuffler(premise, compute_key(self.seed, self.mode, source_id, "premise"), self.mode, moves=both),
@@ -134,7 +106,30 @@ class Permuter:
                     order[k] = side.orders(np.array([k]), draw[k : k + 1])[0]
                     text[k] = side.texts(order[k : k + 1])[0]
             seen.add((texts[0][k], texts[1][k]))
-        return sides, orders, texts
+        premises, hypotheses = (
+            PermutedSentences(text, order, side.tokens) for side, order, text in zip(sides, orders, texts, strict=True)
+        )
+        return premises, hypotheses
+
+    def permute_texts(
+        self, source_id: str, premise: TokenizedSentence, hypothesis: TokenizedSentence
+    ) -> list[tuple[str, str]]:
+        """Compute the q permutations of a pair (`permute_pair`), as tuples (premise, hypothesis)."""
+        premises, hypotheses = self.permute_pair(source_id, premise, hypothesis)
+        return list(zip(premises.texts, hypotheses.texts, strict=True))
+
+    def permute_once(
+        self, source_id: str, premise: TokenizedSentence, hypothesis: TokenizedSentence, k: int
+    ) -> tuple[str, str]:
+        """Compute permutation k of a pair, as a tuple (premise, hypothesis).
+
+        >>> from unbag.data.text.tokens import tokenize
+        >>> pair = tokenize("Two dogs chase a red ball in the park."), tokenize("Some animals play with a toy today.")
+        >>> sides = Permuter(q=5).permute_pair("a", *pair)
+        >>> Permuter().permute_once("a", *pair, 3) == (sides[0].texts[3], sides[1].texts[3])
+        True
+        """
+        return Permuter(k + 1, self.mode, self.seed).permute_texts(source_id, premise, hypothesis)[k]
 
 
 def draw_derangement(tokens: TokenizedSentence, stream_key: tuple[object, ...], draw_index: int) -> str:
@@ -170,10 +165,10 @@ class _Shuffler:
     def __init__(self, tokens: TokenizedSentence, key: np.uint64, mode: str, moves: bool) -> None:
         self._key, self._moves = key, moves
         self._sentence, self._joiner = tokens.sentence, tokens.joiner
-        self._texts = np.array(tokens.texts, dtype=object)
+        self.tokens = np.array(tokens.texts, dtype=object)
         self._words = np.array(tokens.words, dtype=np.int64)
         n = len(self._words)
-        self._run = max(1, int(CLUMPS[mode] * len(self._texts))) if mode in CLUMPS else 1
+        self._run = max(1, int(CLUMPS[mode] * len(self.tokens))) if mode in CLUMPS else 1
         self._units = n - self._run + 1  # units that move: the run, and each of the other words
 
     # Cached, and not computed in the constructor, since the computation is slow for long sentences.
@@ -187,7 +182,7 @@ class _Shuffler:
 
     def orders(self, k: NDArray[np.int64], draw: NDArray[np.int64]) -> NDArray[np.int64]:
         """Draw permutations: the original index of the token at each position, shape (len(k), tokens)."""
-        order = np.broadcast_to(np.arange(len(self._texts)), (len(k), len(self._texts))).copy()
+        order = np.broadcast_to(np.arange(len(self.tokens)), (len(k), len(self.tokens))).copy()
         if self._moves:
             order[:, self._words] = self._words[self._word_orders(k, draw)]
         return order
@@ -243,8 +238,4 @@ class _Shuffler:
     def texts(self, orders: NDArray[np.int64]) -> list[str]:
         if not self._moves:
             return [self._sentence] * len(orders)  # joining the tokens could change the spaces
-        return [self._joiner.join(row) for row in self._texts[orders].tolist()]
-
-    def bleu(self, orders: NDArray[np.int64]) -> NDArray[np.float64]:
-        _, ids = np.unique(self._texts.astype(str), return_inverse=True)
-        return compute_reordering_bleu(ids.tolist(), ids[orders], BLEU_ORDERS)
+        return [self._joiner.join(row) for row in self.tokens[orders].tolist()]
