@@ -233,7 +233,7 @@ def _build_permuted_group(scores, mode):
 
 
 def _list_titles(mode, columns):
-    scores = score_permuted(columns, _build_predictions(0.5), resamples=0)
+    scores = score_permuted(columns, _build_predictions(0.5))
     return {
         figure.title: figure
         for figure in permuted.build_figures(_build_permuted_group(scores, mode))
@@ -245,18 +245,18 @@ def test_minitree_ratio_uses_means_of_both_sentences():
     # original .5 and 1, permuted .5 and .7: 1.2 / 1.5 = .8, while the mean of the ratios is (1 + .7) / 2
     premise, hypothesis = np.full(2 * (Q + 1), 0.5), np.where(np.tile(np.arange(Q + 1), 2) == 0, 1.0, 0.7)
     columns = _build_columns(premise_minitree=premise, hypothesis_minitree=hypothesis)
-    [row] = score_permuted(columns, _build_predictions(0.5), resamples=0)["by_minitree"]
+    [row] = score_permuted(columns, _build_predictions(0.5))["by_minitree"]
     assert (row["low"], row["n"], row["acceptance"]) == (0.8, 2 * Q, 0.5)
 
 
 def test_pair_without_original_overlap_has_no_minitree_ratio():
     overlap = np.where(np.arange(2 * (Q + 1)) == 0, 0.0, 0.5)  # the original order of the first example
     columns = _build_columns(premise_minitree=overlap, hypothesis_minitree=overlap)
-    [row] = score_permuted(columns, _build_predictions(0.5), resamples=0)["by_minitree"]
+    [row] = score_permuted(columns, _build_predictions(0.5))["by_minitree"]
     assert (row["low"], row["n"]) == (1.0, Q)
     nothing = np.full(2 * (Q + 1), np.nan)
     assert "by_minitree" not in score_permuted(
-        _build_columns(premise_minitree=nothing, hypothesis_minitree=nothing), _build_predictions(0.5), resamples=0
+        _build_columns(premise_minitree=nothing, hypothesis_minitree=nothing), _build_predictions(0.5)
     )
 
 

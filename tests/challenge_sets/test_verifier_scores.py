@@ -112,7 +112,7 @@ def build_predictions(predicted):
 
 
 def compute_scores(name, predicted, **columns):
-    return challenge_sets.get_challenge_set(name).score_function(columns, build_predictions(predicted), resamples=0)
+    return challenge_sets.get_challenge_set(name).score_function(columns, build_predictions(predicted))
 
 
 @pytest.mark.parametrize(

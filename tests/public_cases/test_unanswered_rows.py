@@ -34,7 +34,7 @@ def get_numbers(name, predictions):
     """Compute all numbers of a set with a direction, as (value, sign), with sign 1 where higher is better."""
     described = challenge_sets.get_challenge_set(name)
     columns = _build_columns(name)
-    scores = dict(described.score_function(columns, predictions, resamples=0))
+    scores = dict(described.score_function(columns, predictions))
     own = described.score_examples(columns, predictions)
     scores["skill"] = skill_score(own, resamples=0)
     if described.has_verification:

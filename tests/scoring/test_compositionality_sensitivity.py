@@ -90,7 +90,7 @@ def test_empty_subset_has_no_values():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"lms": [0.5]}, "expected columns of equal length, got {'references': 6, 'lms': 1}"),
+        ({"lms": [0.5]}, "expected columns of equal length, got {'references': 6, 'predictions': 6, 'lms': 1}"),
         ({"lms": [*LMS[:5], 1.1]}, "lms: expected values from 0 to 1, got 1.1 in row 5"),
         ({"lms": [0.1, float("nan"), *LMS[2:]]}, "lms: expected values from 0 to 1, got nan in row 1"),
         ({"thresholds": [0.5, 1.5]}, "thresholds: expected values from 0 to 1, got [1.5]"),

@@ -89,9 +89,8 @@ def test_missing_predictions_are_wrong_and_gold_labels_are_required(metric):
         found = dict(iter_estimates(compute(**columns | {"predictions": missing}, resamples=0)))
         assert {each.value for path, each in found.items() if "accuracy" in path} <= {0, None}
         assert compute is not permutation_acceptance or found["acceptance"].value == 1, "low acceptance is better"
-    if compute is not permutation_acceptance:
-        with pytest.raises(ValueError, match="expected a gold label for every example, got -1 in row 0"):
-            compute(**columns | {"references": missing})
+    with pytest.raises(ValueError, match="expected a gold label for every example, got -1 in row 0"):
+        compute(**columns | {"references": missing})
 
 
 def test_columns_of_other_or_zero_length_are_rejected(metric):
@@ -100,7 +99,7 @@ def test_columns_of_other_or_zero_length_are_rejected(metric):
         short = columns | {name: columns[name][:1]}
         with pytest.raises(ValueError, match=rf"\b{name}\b|expected (bin )?columns"):
             compute(**short)
-    with pytest.raises(ValueError, match=r"expected at least one example, got (none|no rows)"):
+    with pytest.raises(ValueError, match="expected at least one example, got none"):
         compute(**{name: column[:0] for name, column in columns.items()})
 
 

@@ -286,8 +286,8 @@ class ChallengeSet:
 
     # Scores
 
-    # Function `(columns, predictions, *, resamples, partial)` that computes the scores. Its module needs only numpy, so
-    # that other harnesses can use a copy.
+    # Function `(columns, predictions, *, partial)` that computes the scores. Other harnesses use a copy. `partial` is
+    # for their rows, which may be a part of the set, and for scores without intervals, which need only numpy.
     score_function: Callable[..., Any] = staticmethod(score_accuracy)
 
     def score_examples(self, columns: Columns, predictions: SetPredictions) -> RowScores:

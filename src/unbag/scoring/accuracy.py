@@ -37,8 +37,7 @@ def accuracy(
     >>> scores["accuracy"].value, [recall.value for recall in scores["by_label"]]
     (0.75, [1.0, 1.0, 0.5])
     """
-    gold, predicted = validate_columns(references, predictions=predictions)
-    validate_lengths("accuracy", "example", references=gold, source_id=source_id)
+    gold, predicted = validate_columns(references, {"source_id": source_id}, predictions=predictions)
     source = None if source_id is None else encode_names(source_id)[0]
 
     def score(rows: NDArray[np.bool_]) -> Estimate:
@@ -51,9 +50,7 @@ def accuracy(
     }
 
 
-def score_accuracy(
-    columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
-) -> dict[str, Any]:
+def score_accuracy(columns: Columns, predictions: SetPredictions, *, partial: bool = False) -> dict[str, Any]:
     """Compute the accuracy on the rows of a challenge set, overall and per gold label.
 
     The columns are `label` and, optionally, `source_id`.
@@ -63,7 +60,7 @@ def score_accuracy(
         predictions.to_label_positions(columns["label"]),
         columns.get("source_id"),
         n_labels=len(predictions.label_space),
-        resamples=resamples,
+        resamples=0 if partial else DEFAULT_RESAMPLES,
     )
     return {**scores, "labels": list(predictions.label_space)}
 
@@ -98,7 +95,7 @@ def compute_annotator_agreement(
     >>> compute_annotator_agreement([[0, 0, 1], [], [2, None]], np.array([0, 1, 2])).share.round(2).tolist()
     [0.67, 0.0, 1.0]
     """
-    validate_lengths("annotator_labels", "example", references=gold, annotator_labels=annotator_labels)
+    validate_lengths({"references": gold, "annotator_labels": annotator_labels})
     votes = _count_votes(annotator_labels, n_labels, at_least=int(gold.max(initial=-1)) + 1)
     totals = votes.sum(axis=1)
     return AnnotatorAgreement(votes[np.arange(len(gold)), gold] / np.maximum(totals, 1), totals > 0)

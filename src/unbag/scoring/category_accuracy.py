@@ -11,7 +11,7 @@ from unbag.data.labels import CONTRADICTION, get_label_id
 from unbag.data.predictions import NO_ANSWER, Columns, SetPredictions
 from unbag.scoring.accuracy import Annotations, compute_annotator_agreement, fleiss_kappa
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, estimate_ratio
-from unbag.scoring.validation import encode_names, validate_columns, validate_lengths
+from unbag.scoring.validation import encode_names, validate_columns
 
 SIMILARITY_EDGES: Final = (-1.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 """Edges of the similarity bins. The bins of section 5.2 start at 0.5; the bin below 0.5 is not in the paper."""
@@ -65,17 +65,9 @@ def category_accuracy(
     >>> [(row["category"], row["accuracy"].value) for row in scores["by_category"]]
     [('colors', 1.0), ('synonyms', 0.5)]
     """
-    gold, predicted = validate_columns(references, predictions=predictions)
-    validate_lengths(
-        "category_accuracy",
-        "example",
-        references=gold,
-        category=category,
-        similarity=similarity,
-        pair_frequency=pair_frequency,
-        annotator_labels=annotator_labels,
-        premise=premise,
-    )
+    numbers = {"similarity": similarity, "pair_frequency": pair_frequency}
+    others = numbers | {"category": category, "annotator_labels": annotator_labels, "premise": premise}
+    gold, predicted = validate_columns(references, others, predictions=predictions)
     kinds = np.asarray(category, dtype=np.str_)
     labels, counts = np.unique(gold, return_counts=True)
     group = np.arange(len(gold)) if premise is None else encode_names(premise)[0]
@@ -135,9 +127,7 @@ def _read_numbers(values: Sequence[float | None], name: str, low: float, high: f
     return numbers
 
 
-def score_breaking_nli(
-    columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
-) -> dict[str, Any]:
+def score_breaking_nli(columns: Columns, predictions: SetPredictions, *, partial: bool = False) -> dict[str, Any]:
     """Compute the accuracy by category. The bootstrap resamples examples that share a premise together.
 
     A tie of the highest probability counts as no answer, hence as wrong. The paper counts a pair like this for which
@@ -157,7 +147,7 @@ def score_breaking_nli(
         pair_frequency=_select_contradictions(columns, "pair_frequency"),
         annotator_labels=votes,
         premise=columns.get("premise"),
-        resamples=resamples,
+        resamples=0 if partial else DEFAULT_RESAMPLES,
     )
     return {**scores, "labels": list(predictions.label_space), "unanswered": int(tied.sum())}
 

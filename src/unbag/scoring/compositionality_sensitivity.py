@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from unbag.data.predictions import Columns, SetPredictions
 from unbag.scoring.accuracy import Annotations, compute_annotator_agreement
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, estimate_difference, estimate_ratio
-from unbag.scoring.validation import validate_columns, validate_label_ids, validate_lengths
+from unbag.scoring.validation import validate_columns, validate_label_ids
 
 THRESHOLDS: Final = (0.5, 0.6, 0.7)
 """The thresholds λ of Table 5."""
@@ -58,10 +58,9 @@ def compositionality_sensitivity(
     >>> [(subset["lambda"], subset["n"], subset["accuracy"].value) for subset in scores["subsets"]]
     [(0.0, 4, 0.5), (0.6, 3, 0.3333333333333333)]
     """
-    gold, predicted = validate_columns(references, predictions=predictions)
-    validate_label_ids("references", gold, n_labels)
     misleading = np.asarray(lms, dtype=np.float64)
-    validate_lengths("compositionality_sensitivity", "example", references=gold, lms=misleading)
+    gold, predicted = validate_columns(references, {"lms": misleading}, predictions=predictions)
+    validate_label_ids("references", gold, n_labels)
     if (invalid := ~((misleading >= 0) & (misleading <= 1))).any():  # negated, because comparisons with NaN are false
         row = int(invalid.argmax())
         raise ValueError(
@@ -93,9 +92,7 @@ def compositionality_sensitivity(
     return {"subsets": [score(threshold) for threshold in sorted({0.0, *map(float, thresholds)})]}
 
 
-def score_cs_lambda(
-    columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
-) -> dict[str, Any]:
+def score_cs_lambda(columns: Columns, predictions: SetPredictions, *, partial: bool = False) -> dict[str, Any]:
     """Compute the accuracy on CS_λ and, if annotators' labels are available, the human accuracy.
 
     The columns are `label` and `lms`, and optionally `annotator_labels`.
@@ -106,6 +103,6 @@ def score_cs_lambda(
         columns["lms"],
         annotator_labels=predictions.to_vote_positions(columns),
         n_labels=len(predictions.label_space),
-        resamples=resamples,
+        resamples=0 if partial else DEFAULT_RESAMPLES,
     )
     return {**scores, "labels": list(predictions.label_space)}

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from unbag.data.labels import TWO_WAY
 from unbag.data.predictions import Columns, SetPredictions
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, estimate_ratio
-from unbag.scoring.validation import encode_names, validate_columns, validate_lengths
+from unbag.scoring.validation import encode_names, validate_columns
 
 THIRDS: Final = ("start", "middle", "end")
 """Names of the thirds of a document."""
@@ -65,8 +65,10 @@ def document_consistency(
     >>> [scores[name].value for name in ("balanced_accuracy", "false_entailment_rate", "paired_accuracy")]
     [0.75, 0.5, 0.5]
     """
-    gold, predicted, sizes, positions = validate_columns(references, predictions=predictions, k=k, position=position)
-    validate_lengths("document_consistency", references=gold, source_id=source_id, group=group, operation=operation)
+    names = {"source_id": source_id, "group": group, "operation": operation}
+    gold, predicted, sizes, positions = validate_columns(
+        references, names, predictions=predictions, k=k, position=position
+    )
     if (outside := (positions < 0) | (positions >= sizes)).any():
         row = int(outside.argmax())
         raise ValueError(
@@ -119,9 +121,7 @@ def document_consistency(
     }
 
 
-def score_recombined(
-    columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
-) -> dict[str, Any]:
+def score_recombined(columns: Columns, predictions: SetPredictions, *, partial: bool = False) -> dict[str, Any]:
     """Compute the scores of the recombined set. Predictions of neutral and contradiction count as not entailed.
 
     If the rows are a part of the set, the paired accuracy covers only groups with an entailed row and another row.
@@ -132,5 +132,5 @@ def score_recombined(
         predictions.align_to_gold(TWO_WAY).predicted,
         columns["label"],
         *(columns[name] for name in ("source_id", "group", "k", "position", "operation")),
-        resamples=resamples,
+        resamples=0 if partial else DEFAULT_RESAMPLES,
     )

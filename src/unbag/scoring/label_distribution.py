@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from unbag.data.labels import LABELS
 from unbag.data.predictions import NO_ANSWER, NONE, Columns, SetPredictions
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, estimate_ratio
-from unbag.scoring.validation import encode_names, validate_columns, validate_label_ids, validate_lengths
+from unbag.scoring.validation import encode_names, validate_columns, validate_label_ids
 
 
 def label_distribution(
@@ -47,10 +47,9 @@ def label_distribution(
     >>> {name: share.value for name, share in scores["shares"].items()}, scores["accuracy"].value
     ({'entailment': 0.5, 'neutral': 0.25, 'contradiction': 0.25}, 0.25)
     """
-    gold, predicted = validate_columns(references, predictions=predictions)
+    gold, predicted = validate_columns(references, {"source_id": source_id, "kind": kind}, predictions=predictions)
     for what, ids in (("references", gold), ("predictions", predicted)):
         validate_label_ids(what, ids, len(names))
-    validate_lengths("label_distribution", "pair", references=gold, source_id=source_id, kind=kind)
     source = encode_names(source_id)[0]
 
     def score(rows: NDArray[np.bool_]) -> dict[str, Any]:
@@ -70,9 +69,7 @@ def label_distribution(
     return overall
 
 
-def score_soswap_addamod(
-    columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
-) -> dict[str, Any]:
+def score_soswap_addamod(columns: Columns, predictions: SetPredictions, *, partial: bool = False) -> dict[str, Any]:
     """Compute the distribution of predicted labels on SOSwap and on AddAmod pairs, given by the column `kind`.
 
     Rows without a prediction count as the label `none`.
@@ -86,5 +83,5 @@ def score_soswap_addamod(
         columns["source_id"],
         kind=columns["kind"],
         names=names,
-        resamples=resamples,
+        resamples=0 if partial else DEFAULT_RESAMPLES,
     )

@@ -113,7 +113,7 @@ def natural_logic(
         columns[CROSSED.join(names)] = np.asarray([CROSSED.join(each) for each in values], dtype=np.str_)
     sources = np.arange(len(gold)) if source_id is None else np.asarray(source_id, dtype=np.str_)
     given = {"predictions": predicted, "references": gold, "source_id": sources, "pair": pair, "reverse": reverse}
-    validate_lengths("natural_logic", **{**given, **columns})
+    validate_lengths(given | columns)
     if pair is not None or reverse is not None:
         if pair is None or reverse is None:
             alone = "pair" if reverse is None else "reverse"
@@ -289,9 +289,7 @@ def _score_labels(gold: NDArray[np.str_], predicted: NDArray[np.str_], missing: 
     }
 
 
-def score_sicck(
-    columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
-) -> dict[str, Any]:
+def score_sicck(columns: Columns, predictions: SetPredictions, *, partial: bool = False) -> dict[str, Any]:
     """Compute accuracy, macro F1, precision and recall of four-way labels, with intervals over seed pairs.
 
     A model with the labels entailment and not entailment has three gold labels: entailment in either direction, or
@@ -310,7 +308,7 @@ def score_sicck(
         crossed=[_CROSSED] if groups.keys() >= set(_CROSSED) else (),
         source_id=[columns["source_id"][row] for row in scored] if "source_id" in columns else None,
         missing=NONE,
-        resamples=resamples,
+        resamples=0 if partial else DEFAULT_RESAMPLES,
     )
 
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from unbag.data.labels import TWO_WAY
 from unbag.data.predictions import Columns, SetPredictions
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, estimate_ratio
-from unbag.scoring.validation import encode_names, validate_columns, validate_lengths
+from unbag.scoring.validation import encode_names, validate_columns
 
 
 def negation_consistency(
@@ -56,8 +56,8 @@ def negation_consistency(
     >>> scores["accuracy"].value, scores["false_entailment_rate"].value, scores["mirror_consistency"].value
     (0.75, 0.5, 0.5)
     """
-    gold, predicted = validate_columns(references, predictions=predictions)
-    validate_lengths("negation_consistency", references=gold, source_id=source_id, mirror=mirror, operation=operation)
+    names = {"source_id": source_id, "mirror": mirror, "operation": operation}
+    gold, predicted = validate_columns(references, names, predictions=predictions)
     source, group = encode_names(source_id)[0], encode_names(mirror)[0]
     source_of_mirror = np.zeros(int(group.max()) + 1, dtype=np.int64)
     source_of_mirror[group] = source
@@ -82,9 +82,7 @@ def negation_consistency(
     }
 
 
-def score_negation(
-    columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
-) -> dict[str, Any]:
+def score_negation(columns: Columns, predictions: SetPredictions, *, partial: bool = False) -> dict[str, Any]:
     """Compute the scores of the negation set. Predictions of neutral and contradiction count as not entailed.
 
     If the rows are a part of the set, a mirror of which only one pair is included is judged by that one.
@@ -94,5 +92,5 @@ def score_negation(
     return negation_consistency(
         predictions.align_to_gold(TWO_WAY).predicted,
         *(columns[name] for name in ("label", "source_id", "mirror", "operation")),
-        resamples=resamples,
+        resamples=0 if partial else DEFAULT_RESAMPLES,
     )

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unbag.data.predictions import Columns, SetPredictions, select_rows
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, estimate_ratio
-from unbag.scoring.validation import encode_names, validate_lengths
+from unbag.scoring.validation import encode_names, validate_columns
 
 ORIGINAL: Final = -1
 """Permutation index of the unpermuted pair."""
@@ -98,23 +98,10 @@ def permutation_acceptance(
     """
     if entropy_over not in ("examples", "permutations"):
         raise ValueError(f"entropy_over: expected 'examples' or 'permutations', got {entropy_over!r}; use one of these")
-    predicted, gold, index = np.asarray(predictions), np.asarray(references), np.asarray(permutation)
     distributions = None if probabilities is None else np.asarray(probabilities, dtype=np.float64)
-    validate_lengths(
-        "permutation_acceptance",
-        predictions=predicted,
-        references=gold,
-        source_id=source_id,
-        permutation=index,
-        probabilities=distributions,
-        bleu=bleu,
-        bleu_3=bleu_3,
-        bleu_4=bleu_4,
-        lengths=lengths,
-        minitree=minitree,
-    )
-    if len(predicted) == 0:
-        raise ValueError("permutation_acceptance: expected at least one example, got no rows; pass the rows of the set")
+    others = {"source_id": source_id, "probabilities": distributions, "lengths": lengths, "minitree": minitree}
+    others |= {"bleu": bleu, "bleu_3": bleu_3, "bleu_4": bleu_4}
+    gold, predicted, index = validate_columns(references, others, predictions=predictions, permutation=permutation)
     rows = _ScoredRows(predicted, gold, *encode_names(source_id), index)
     scores: dict[str, Any] = {
         "n_examples": len(rows.is_correct),
@@ -309,9 +296,7 @@ def _count_permutations(source: NDArray[np.int64], index: NDArray[np.int64], nam
     return q
 
 
-def score_permuted(
-    columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
-) -> dict[str, Any]:
+def score_permuted(columns: Columns, predictions: SetPredictions, *, partial: bool = False) -> dict[str, Any]:
     """Compute Permutation Acceptance, overall and by BLEU, length and mini-tree ratio.
 
     Args:
@@ -336,7 +321,7 @@ def score_permuted(
         lengths=np.add(columns["premise_words"], columns["hypothesis_words"]) if "premise_words" in columns else None,
         n_labels=len(predictions.label_space),
         curve=True,
-        resamples=resamples,
+        resamples=0 if partial else DEFAULT_RESAMPLES,
     )
 
 

@@ -235,7 +235,7 @@ def pos_minitree(
     """
     above, below = np.asarray(permuted, dtype=np.float64), np.asarray(original, dtype=np.float64)
     is_accepted = None if accepted is None else np.asarray(accepted, dtype=bool)
-    validate_lengths("pos_minitree", "permutation", permuted=above, original=below, accepted=is_accepted)
+    validate_lengths({"permuted": above, "original": below, "accepted": is_accepted})
     if not len(above):
         raise ValueError("pos_minitree: expected at least one permutation, got none; pass permuted sentences")
     if not width > 0:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from unbag.data.labels import CONTRADICTION, NEUTRAL, get_label_id
 from unbag.data.predictions import NO_ANSWER, Columns, SetPredictions, select_rows, to_boolean_array
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, estimate_difference, estimate_ratio
-from unbag.scoring.validation import encode_names, validate_columns, validate_lengths
+from unbag.scoring.validation import encode_names, validate_columns
 
 
 def swap_consistency(
@@ -62,9 +62,10 @@ def swap_consistency(
         raise ValueError(
             f"neutral, contradiction: expected two different label ids, got {neutral} for both; pass different ids"
         )
-    gold, predicted = validate_columns(references, predictions=predictions)
     exchanged = np.asarray(swapped, dtype=np.bool_)
-    validate_lengths("swap_consistency", references=gold, source_id=source_id, swapped=exchanged)
+    gold, predicted = validate_columns(
+        references, {"source_id": source_id, "swapped": exchanged}, predictions=predictions
+    )
     numbers, names = encode_names(source_id)
     times = np.stack([np.bincount(numbers[rows], minlength=len(names)) for rows in (~exchanged, exchanged)])
     if (wrong := (times[0] != 1) | (times[1] > 1)).any():
@@ -109,9 +110,7 @@ def swap_consistency(
     }
 
 
-def score_swapped(
-    columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
-) -> dict[str, Any]:
+def score_swapped(columns: Columns, predictions: SetPredictions, *, partial: bool = False) -> dict[str, Any]:
     """Compute the scores of the swapped set. If the rows are a part of the set, only pairs with both orders count.
 
     The label "not entailment" of a two-label model is correct for neutral pairs and for contradictions. It counts as
@@ -139,5 +138,5 @@ def score_swapped(
         to_boolean_array(columns["swapped"]),
         neutral=get_label_id(NEUTRAL),
         contradiction=get_label_id(CONTRADICTION),
-        resamples=resamples,
+        resamples=0 if partial else DEFAULT_RESAMPLES,
     )

@@ -94,9 +94,7 @@ def _compute_trend(accuracies: NDArray[np.float64]) -> float | None:
     return float(np.corrcoef(np.arange(len(ranks)), ranks)[0, 1])
 
 
-def score_resnli(
-    columns: Columns, predictions: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
-) -> dict[str, Any]:
+def score_resnli(columns: Columns, predictions: SetPredictions, *, partial: bool = False) -> dict[str, Any]:
     """Compute the accuracy by uncertainty partition, from the columns `label`, `partition` and `source_split`.
 
     Most of the rearranged test pairs come from the corpus's training split, so a model fine-tuned on this split has
@@ -112,12 +110,14 @@ def score_resnli(
     if partial:
         return _score_ends(right, predictions.predicted == NO_ANSWER, partition)
     joined, total = merge_sparse_partitions(partition)
-    scores: dict[str, Any] = {**uncertainty_partitions(predictions.predicted, gold, joined, resamples=resamples)}
+    scores: dict[str, Any] = {
+        **uncertainty_partitions(predictions.predicted, gold, joined, resamples=0 if partial else DEFAULT_RESAMPLES)
+    }
     if scores["n_partitions"] < total:
         scores["set_partitions"] = total
     unseen = find_unseen_rows(columns)
     if unseen.any() and not unseen.all():
-        scores["unseen"] = estimate_ratio(right, unseen, resamples=resamples)
+        scores["unseen"] = estimate_ratio(right, unseen, resamples=0 if partial else DEFAULT_RESAMPLES)
     return scores
 
 

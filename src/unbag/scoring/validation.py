@@ -1,6 +1,6 @@
 """Validation of metric inputs (lengths, label ids, label names), and conversion between names and ids."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -10,17 +10,19 @@ from numpy.typing import ArrayLike, NDArray
 from unbag.data.labels import LABELS
 
 
-def validate_lengths(metric: str, unit: str = "row", /, **columns: Any) -> None:
+def validate_lengths(columns: Mapping[str, Any]) -> None:
     """Validate that the columns of a metric have equal lengths. A missing column is None."""
     lengths = {name: len(column) for name, column in columns.items() if column is not None}
     if len(set(lengths.values())) > 1:
-        raise ValueError(f"{metric}: expected columns of equal length, got {lengths}; pass one value per {unit}")
+        raise ValueError(f"metric inputs: expected columns of equal length, got {lengths}; pass one value per row")
 
 
-def validate_columns(references: ArrayLike, **columns: ArrayLike) -> tuple[NDArray[np.int64], ...]:
+def validate_columns(
+    references: ArrayLike, others: Mapping[str, Any] | None = None, /, **columns: ArrayLike
+) -> tuple[NDArray[np.int64], ...]:
     """Validate gold label ids and other integer columns, shape (n,) each, and convert them to int64.
 
-    Lengths must be equal and above 0. Gold labels must not be negative.
+    Lengths must be equal and above 0, also those of `others`, columns of any type. Gold labels must not be negative.
 
     >>> [column.tolist() for column in validate_columns([0, 1], predictions=[2, -1])]
     [[0, 1], [2, -1]]
@@ -31,7 +33,7 @@ def validate_columns(references: ArrayLike, **columns: ArrayLike) -> tuple[NDArr
         raise ValueError(
             f"metric inputs: expected one value per example, got shapes {shapes}; pass one-dimensional columns"
         )
-    validate_lengths("metric inputs", "example", **arrays)
+    validate_lengths({**arrays, **(others or {})})
     gold = arrays["references"]
     if not len(gold):
         raise ValueError("metric inputs: expected at least one example, got none; pass the rows of the set")

@@ -28,6 +28,5 @@ def compute_harness_scores(
         return dict.fromkeys(paths, nan)
     read = {name: [record[name] for record in records] for name in (*columns, "label")}
     answers = build_predictions_from_labels([int(record["predicted"]) for record in records])
-    # Without resampling, since harnesses compute their own intervals or none.
-    values = {path: one.value for path, one in iter_estimates(score_function(read, answers, resamples=0, partial=True))}
+    values = {path: one.value for path, one in iter_estimates(score_function(read, answers, partial=True))}
     return {name: nan if (value := values.get(path)) is None else float(value) for name, path in paths.items()}
