@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import product
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,12 +18,12 @@ from unbag.data.labels import (
     REVERSE_ENTAILMENT,
 )
 from unbag.data.predictions import NONE, Columns, SetPredictions, to_boolean_array
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, RATIO, Estimate, Sample, sum_by_source
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, Sample, estimate_ratio
 from unbag.scoring.intervals import compute_effective_sizes, compute_proportion_limits
 from unbag.scoring.validation import validate_lengths
 
-Measure = Literal["f1", "precision", "recall", "accuracy"]
-MEASURES: Final[tuple[Measure, ...]] = ("f1", "precision", "recall", "accuracy")
+MACROS: Final = ("f1", "precision", "recall")
+MEASURES: Final = (*MACROS, "accuracy")
 CROSSED: Final = "+"  # separator of the names of crossed columns, and of their values
 GROUPS: Final = ("modifier_type", "part", "modifier", "position", "relation")
 _CROSSED: Final = ("modifier_type", "part")  # Table 10, section 5
@@ -202,21 +202,17 @@ def _estimate_macro_scores(
     counting = _count_missing(labels, missing)
     counts = np.bincount(cells, minlength=k * k)
     names, source = np.unique(sources, return_inverse=True)
-    values = _measures((counts @ counting).reshape(1, k, k))[0]
     # Not from the confusion table, in which a missing prediction counts several times.
-    values[MEASURES.index("accuracy")] = (gold == predicted).mean()
-    samples: dict[str, Sample] = {}
-    if len(names) < n:
-        by_source = np.zeros((len(names), k * k))
+    accuracy = estimate_ratio(gold == predicted, source=source, is_count_of_rows=True, resamples=resamples)
+    values = _macro_averages(counts @ counting)[0]
+    by_source = np.zeros((len(names) if len(names) < n else 0, k * k))
+    if len(by_source):
         np.add.at(by_source, (source, cells), 1)
-        samples = {name: Sample(f"macro_{name}", by_source @ counting) for name in MEASURES[:3]}
-        right = by_source[:, :: k + 1].sum(axis=1)  # the diagonal
-        samples["accuracy"] = Sample(RATIO, np.stack([right, by_source.sum(axis=1)], axis=1))
-    bounds: list[tuple[float | None, float | None]] = [(None, None)] * len(MEASURES)
+    bounds: list[tuple[float | None, float | None]] = [(None, None)] * len(values)
     if resamples:
         rng = np.random.default_rng(seed)
         # Without repeated sources, drawing examples is equivalent to drawing table cells in proportion to their counts.
-        if len(names) == n:
+        if not len(by_source):
             drawn = rng.multinomial(n, counts / n, size=resamples)
         else:
             block = max(1, _TABLE_CELLS // len(names))
@@ -227,38 +223,35 @@ def _estimate_macro_scores(
                     for start in range(0, resamples, block)
                 ]
             )
-        low, high = np.percentile(_measures((drawn @ counting).reshape(-1, k, k)), [2.5, 97.5], axis=0)
-        hits, rows = (sum_by_source(each, source)[:, None] for each in (gold == predicted, np.ones(n)))
-        # Accuracy is a proportion. A macro average that is equal in all resamples (for example, of a model that is
-        # always correct) also gets the limits of a proportion, because resamples cannot show the effect of other pairs.
-        shares = (low == high) | (np.array(MEASURES) == "accuracy")
-        low[shares], high[shares] = compute_proportion_limits(
-            values[shares], np.repeat(compute_effective_sizes(hits, rows), shares.sum())
-        )
+        low, high = np.percentile(_macro_averages(drawn @ counting), [2.5, 97.5], axis=0)
+        # A macro average that is equal in all resamples (for example, of a model that is always correct) gets the
+        # limits of a proportion, because resamples cannot show the effect of other pairs.
+        equal = low == high
+        assert accuracy.sample is not None
+        size = compute_effective_sizes(*np.hsplit(accuracy.sample.columns, 2))
+        low[equal], high[equal] = compute_proportion_limits(values[equal], np.repeat(size, equal.sum()))
         bounds = list(zip(low.tolist(), high.tolist(), strict=True))
-    return {
-        name: Estimate(value, *bound, n).copy_with_sample(samples.get(name))
-        for name, value, bound in zip(MEASURES, values.tolist(), bounds, strict=True)
-    }
+    scores = {}
+    for name, value, bound in zip(MACROS, values.tolist(), bounds, strict=True):
+        sample = Sample(f"macro_{name}", by_source @ counting) if len(by_source) else None
+        scores[name] = Estimate(value, *bound, n).copy_with_sample(sample)
+    return {**scores, "accuracy": accuracy}
 
 
-def compute_macro_average(confusion_matrices: NDArray[np.float64], measure: Measure) -> NDArray[np.float64]:
+def compute_macro_average(confusion_matrices: NDArray[np.float64], measure: str) -> NDArray[np.float64]:
     """Compute macro-averaged F1, precision or recall, shape (m,), from flattened confusion matrices.
 
     The matrices (gold × predicted) have shape (m, k * k).
     """
-    k = round(confusion_matrices.shape[1] ** 0.5)
-    values: NDArray[np.float64] = _measures(confusion_matrices.reshape(-1, k, k))[:, MEASURES.index(measure)]
+    values: NDArray[np.float64] = _macro_averages(confusion_matrices)[:, MACROS.index(measure)]
     return values
 
 
-def _measures(tables: _Counts) -> NDArray[np.float64]:
-    """Compute F1, precision, recall (macro-averaged) and accuracy, shape (m, 4), of tables of shape (m, k, k)."""
-    f1, precision, recall, occurs = _per_label(tables)
-    number = occurs.sum(axis=1)
-    macro = [np.where(occurs, values, 0.0).sum(axis=1) / number for values in (f1, precision, recall)]
-    accuracy = np.trace(tables, axis1=1, axis2=2) / tables.sum(axis=(1, 2))
-    return np.stack([*macro, accuracy], axis=1)
+def _macro_averages(tables: _Counts) -> NDArray[np.float64]:
+    """Compute macro-averaged F1, precision and recall, shape (m, 3), from flattened tables, shape (m, k * k)."""
+    k = round(tables.shape[-1] ** 0.5)
+    *values, occurs = _per_label(tables.reshape(-1, k, k))
+    return np.stack([np.where(occurs, each, 0.0).sum(axis=1) / occurs.sum(axis=1) for each in values], axis=1)
 
 
 def _per_label(tables: _Counts) -> tuple[NDArray[np.float64], ...]:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from unbag.scoring import ranking, skill, verification
 from unbag.scoring.bootstrap import DIFFERENCE, MEAN, RATIO, Estimate, Sample, compute_bootstrap_p_value, resample_sums
 from unbag.scoring.intervals import LEVEL, compute_contrast_limits
-from unbag.scoring.natural_logic import compute_macro_average
+from unbag.scoring.natural_logic import MACROS, compute_macro_average
 
 DEFAULT_RESAMPLES: Final = 10_000
 """Number of resamples for a test. A test needs more than an interval, because the smallest p value is
@@ -33,7 +33,7 @@ STATISTICS: Final[Mapping[str, Callable[[Floats], Floats]]] = {
     skill.STATISTIC: skill.compute_skill_from_sums,
     verification.BALANCED: verification.compute_balanced_accuracy,
     ranking.AUROC: ranking.compute_auroc_from_sums,
-    **{f"macro_{name}": partial(compute_macro_average, measure=name) for name in ("f1", "precision", "recall")},
+    **{f"macro_{name}": partial(compute_macro_average, measure=name) for name in MACROS},
 }
 """Functions that compute a statistic, shape (r,), from sums over examples, shape (r, m), by `Sample.statistic`."""
 
