@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import random
 import sys
 import time
 import tracemalloc
@@ -16,8 +15,7 @@ from hypothesis import strategies as st
 
 from unbag.challenge_sets.request import SetRequest, build_requested_set, create_validated_builder
 from unbag.data.columns import count_distinct
-from unbag.utils import duplicates, files
-from unbag.utils.duplicates import has_possible_duplicates, open_digest_file
+from unbag.utils import files
 from unbag.utils.files import atomic_write, get_cache_folder
 from unbag.utils.hashing import hash_columns, hash_file, hash_texts
 from unbag.utils.safe_io import validate_writable
@@ -142,25 +140,6 @@ def test_user_file_is_hashed_once_per_set(tmp_path, monkeypatch, read):
     create_validated_builder(request)
     assert len(build_requested_set(request).rows) == 1
     assert read.count("pairs.csv") == 1
-
-
-def _files(folder, parts):
-    paths = []
-    for number, texts in enumerate(parts):
-        paths.append(folder / str(number))
-        with open_digest_file(paths[-1]) as add:
-            for text in texts:
-                add(text)
-    return paths
-
-
-def test_duplicate_is_found_at_any_position(tmp_path, monkeypatch):
-    monkeypatch.setattr(duplicates, "_BATCH", 3)
-    for seed in range(30):
-        rng = random.Random(seed)
-        parts = [[f"ä-{rng.randrange(200)}" for _ in range(rng.randrange(8))] for _ in range(3)]
-        texts = [text for part in parts for text in part]
-        assert has_possible_duplicates(_files(tmp_path, parts)) == (len(set(texts)) < len(texts)), seed
 
 
 @pytest.mark.parametrize("apart", [False, True])

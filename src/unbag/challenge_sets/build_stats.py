@@ -1,14 +1,16 @@
 """Counts stored with the rows during a build. Each process writes separate files, one per range of rows."""
 
 import json
+from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Final
 
+import numpy as np
+import xxhash
+
 from unbag.data.sources import Example, PairSource
-from unbag.utils.duplicates import has_possible_duplicates, open_digest_file
 from unbag.utils.files import atomic_write
 
 READ: Final = "read"
@@ -38,12 +40,17 @@ def load_total_counts(folder: Path, count_type: str) -> Counter[str]:
 def iter_and_count_examples(source: PairSource, start: int, stop: int | None, folder: Path) -> Iterator[Example]:
     """Iterate over the labelled pairs of a range of rows. Stores row counts and digests of the ids in `folder`."""
     counts: Counter[str] = Counter()
-    with open_digest_file(_ids(folder, start)) if source.has_ids else nullcontext() as add_id:
-        for example in source.iter_examples(start, stop, counts=counts, id_callback=add_id):
-            counts[LABELLED] += 1
-            counts[ANNOTATED] += bool(example.annotators)
-            yield example
+    digests = array("Q")  # eight bytes per id
+
+    def add_id(name: str) -> None:
+        digests.append(xxhash.xxh3_64_intdigest(name.encode()))
+
+    for example in source.iter_examples(start, stop, counts=counts, id_callback=add_id):
+        counts[LABELLED] += 1
+        counts[ANNOTATED] += bool(example.annotators)
+        yield example
     save_range_counts(folder, READ, start, counts)
+    (folder / f"{_IDS}-{start}").write_bytes(digests.tobytes())
 
 
 def validate_unique_ids(source: PairSource, folder: Path) -> None:
@@ -51,13 +58,10 @@ def validate_unique_ids(source: PairSource, folder: Path) -> None:
 
     The error contains the first id that occurs twice and its location.
     """
-    files = [*folder.glob(_ids(folder, "*").name)]
-    if has_possible_duplicates(files):
+    files = [*folder.glob(f"{_IDS}-*")]
+    digests = np.concatenate([np.empty(0, np.uint64), *(np.fromfile(file, np.uint64) for file in files)])
+    if len(np.unique(digests)) < len(digests):
         # Equal digests may be a collision; `count_rows` compares the ids themselves and raises.
         source.count_rows()
     for file in files:
         file.unlink()
-
-
-def _ids(folder: Path, span: object) -> Path:
-    return folder / f"{_IDS}-{span}"
