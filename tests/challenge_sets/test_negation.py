@@ -81,7 +81,6 @@ def test_partial_rows_are_scored_by_their_mirrors():
     rows = _build_rows()[:6]
     scores = score_negation(_build_columns(rows), build_predictions_from_labels([0] * 6), partial=True)
     assert (scores["accuracy"].value, scores["mirror_consistency"].value, scores["n_mirrors"]) == (0.5, 0, 3)
-    assert score_negation({name: [] for name in COLUMNS}, build_predictions_from_labels([]), partial=True) == {}
 
 
 def test_reading_names_operation_with_lowest_accuracy():

@@ -93,23 +93,15 @@ class SourceConfig(datasets.BuilderConfig):
         """Open the source of the pairs: the corpus, the text or the user's data."""
         if self.corpus:
             return open_corpus(get_corpus(self.corpus), self.source_split, revision=self.revision)
+        how: dict[str, Any] = {
+            "split": self.source_split,
+            "columns": self.columns,
+            "config": self.data_config,
+            "revision": self.revision,
+        }
         if self.text:
-            return open_text(
-                self.text,
-                pipeline=self.parser_name,
-                split=self.source_split,
-                columns=self.columns,
-                config=self.data_config,
-                revision=self.revision,
-            )
-        return open_data(
-            str(self.data),
-            split=self.source_split,
-            columns=self.columns,
-            labels=self.labels,
-            language=self.language,
-            config=self.data_config,
-            revision=self.revision,
-            encoding=self.encoding,
-            join_passages=self.join_passages,
-        )
+            return open_text(self.text, pipeline=self.parser_name, **how)
+        own: dict[str, Any] = {
+            name: getattr(self, name) for name in ("labels", "language", "encoding", "join_passages")
+        }
+        return open_data(str(self.data), **own, **how)

@@ -329,13 +329,11 @@ def _find_fault(result: Result) -> str:
     model = figures.ReportModel(result.model["name"], {}, is_baseline=False)
     group = figures.ResultGroup("", "", (figures.ScoredModel(model, result, None),))
     try:
-        described.build_table(result)
-        described.summarize_result(result)
+        of_verifier = (verifier.build_verifier_table, verifier.summarize_verifier, verifier.describe_thresholds)
+        for view in (described.build_table, described.summarize_result, *of_verifier):
+            view(result)
         for _, _, estimate in described.iter_set_metrics(result.scores):
             format_interval(estimate)
-        verifier.build_verifier_table(result)
-        verifier.summarize_verifier(result)
-        verifier.describe_thresholds(result)
         verifier.build_verifier_metrics_table(group)
         for figure in (*described.build_figures(group), *verifier.build_verifier_figures(group)):
             if figure is not None:

@@ -87,8 +87,6 @@ def score_negation(columns: Columns, predictions: SetPredictions, *, partial: bo
 
     If the rows are a part of the set, a mirror of which only one pair is included is judged by that one.
     """
-    if partial and not len(columns["label"]):
-        return {}
     return negation_consistency(
         predictions.align_to_gold(TWO_WAY).predicted,
         *(columns[name] for name in ("label", "source_id", "mirror", "operation")),

@@ -20,21 +20,16 @@ AUROC: Final = "auroc"
 def compute_auroc(scores: ArrayLike, positive: ArrayLike) -> float | None:
     """Compute the area under the ROC curve (AUROC); None without positives or without negatives.
 
-    The area is the probability that a random positive scores above a random negative, with ties counted as half,
-    computed from the Mann-Whitney U statistic (Hanley and McNeil 1982,
-    https://doi.org/10.1148/radiology.143.1.7063747).
+    The area is the probability that a random positive scores above a random negative, with ties counted as half, as in
+    the Mann-Whitney U statistic (Hanley and McNeil 1982, https://doi.org/10.1148/radiology.143.1.7063747).
 
     >>> compute_auroc([0.9, 0.4, 0.4, 0.1], [True, True, False, False])
     0.875
     """
     values, is_positive = np.asarray(scores, dtype=np.float64), np.asarray(positive, dtype=np.bool_)
-    positives, negatives = int(is_positive.sum()), int((~is_positive).sum())
-    if not positives or not negatives:
+    if is_positive.all() or not is_positive.any():
         return None
-    _, group, sizes = np.unique(values, return_inverse=True, return_counts=True)
-    mean_rank = np.cumsum(sizes) - (sizes - 1) / 2  # mean rank of each distinct value, from 1: ties count half
-    above = float(mean_rank[group][is_positive].sum()) - positives * (positives + 1) / 2
-    return above / (positives * negatives)
+    return float(_compute_placements(values, is_positive)[is_positive].mean())
 
 
 def compute_break_even_threshold(scores: ArrayLike, positive: ArrayLike) -> float:
@@ -61,7 +56,7 @@ def estimate_auroc(scores: Floats, positive: Flags, source: NDArray[np.int64]) -
     """
     area = compute_auroc(scores, positive)
     assert area is not None
-    above = _placements(scores, positive)
+    above = _compute_placements(scores, positive)
     n_positive, n_negative = (sum_by_source(flags, source) for flags in (positive, ~positive))
     # The area is linear in these sums, so a resample needs no new ranking (`compute_auroc_from_sums`).
     columns = np.stack(
@@ -104,7 +99,7 @@ def compute_auroc_from_sums(sums: Floats) -> Floats:
     return areas
 
 
-def _placements(scores: Floats, positive: Flags) -> Floats:
+def _compute_placements(scores: Floats, positive: Flags) -> Floats:
     """Compute the share of pairs with the other label that rank correctly, for each pair; ties count as half."""
     placements = np.empty(len(scores))
     for flags, sign in ((positive, 1.0), (~positive, -1.0)):

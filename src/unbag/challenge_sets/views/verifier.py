@@ -39,11 +39,14 @@ class _Kind(NamedTuple):
     title: str  # kind of model, at the beginning of a sentence
     label: str  # name of the label, e.g. "entailment"
     positive: str  # adjective of a pair with the label
-    negative: str  # adjective of any other pair
-    article: str  # article of `positive`
     n_positive: str  # name of the number of pairs with the label
     n_negative: str  # name of the number of other pairs
     false_positive: str  # name of the rate of false positives
+
+    @property
+    def negative(self) -> str:
+        """Adjective of any other pair."""
+        return f"not-{self.positive}"
 
     @property
     def false_positives(self) -> str:
@@ -57,8 +60,6 @@ _KINDS: Final = (
         title="Verifier",
         label="entailment",
         positive="entailed",
-        negative="not-entailed",
-        article="an",
         n_positive="n_entailed",
         n_negative="n_not_entailed",
         false_positive="false_entailment",
@@ -68,8 +69,6 @@ _KINDS: Final = (
         title="Contradiction detector",
         label="contradiction",
         positive="contradicted",
-        negative="not-contradicted",
-        article="a",
         n_positive="n_positive",
         n_negative="n_negative",
         false_positive="false_positive",
@@ -221,7 +220,9 @@ def build_verifier_metrics_table(group: ResultGroup) -> TextTable | None:
         for metric in VERIFIER:
             if (estimate := metric.get_estimate({kind.key: scores})) is not None:
                 label = add_direction_arrow(metric.label, metric.higher_is_better)
-                cells[label, _MEANINGS[metric.name].format(**kind._asdict())] = format_interval(estimate)
+                article = "an" if kind.positive.startswith("e") else "a"
+                meaning = _MEANINGS[metric.name].format(article=article, positive=kind.positive)
+                cells[label, meaning] = format_interval(estimate)
         cells |= {(name, meaning): f"{scores[of][key]:.3f}" for name, meaning, of, key in _PARTS if scores[of]}
         columns[scored.model.name] = cells
         titles.append(kind.title.lower())
