@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, recall_score
 
+from unbag.challenge_sets.perturbations.permutation import compute_reordering_bleu
 from unbag.scoring.accuracy import accuracy
-from unbag.scoring.bleu import compute_reordering_bleu
 from unbag.scoring.ranking import compute_auroc, compute_break_even_threshold
 
 

@@ -1,7 +1,6 @@
 """Calibration of probabilities: the Brier score and its decomposition, and the expected calibration error."""
 
 import math
-from statistics import NormalDist
 from typing import Any, Final
 
 import numpy as np
@@ -105,10 +104,10 @@ def _equal_mass_bins(scores: Floats, bins: int) -> NDArray[np.intp]:
 
 def _folded_normal_mean(mean: Floats, deviation: Floats) -> Floats:
     """Compute E|X| for X ~ N(mean, deviation²) and means of at least 0."""
+    from scipy.special import ndtr  # slow to import
+
     # If all labels of a bin are equal, the deviation is 0, and an infinite z gives the mean itself.
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.where(deviation > 0, mean / deviation, np.inf)
-    normal = NormalDist()
-    tails = np.array([1 - 2 * normal.cdf(-each) for each in z.tolist()])
-    expected: Floats = deviation * math.sqrt(2 / math.pi) * np.exp(-(z**2) / 2) + mean * tails
+    expected: Floats = deviation * math.sqrt(2 / math.pi) * np.exp(-(z**2) / 2) + mean * (1 - 2 * ndtr(-z))
     return expected

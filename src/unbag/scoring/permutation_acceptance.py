@@ -113,8 +113,10 @@ def permutation_acceptance(
         **rows.estimate_acceptance(rows.n_right, n_labels, resamples),
     }
     if distributions is not None:
+        from scipy.special import entr  # harnesses have no probabilities and need only numpy
+
         gold_probabilities = _select_gold_probabilities(distributions, gold)
-        entropy = rows.sum_permutations(np.where(rows.is_right, _compute_entropy(distributions), 0.0))
+        entropy = rows.sum_permutations(np.where(rows.is_right, entr(distributions).sum(axis=1), 0.0))
         means = entropy / np.maximum(rows.n_right, 1)  # of each example's accepted permutations
         weights = np.minimum(rows.n_right, 1) if entropy_over == "examples" else rows.n_right
         for name, of in (("c", rows.is_correct), ("f", ~rows.is_correct)):
@@ -250,14 +252,6 @@ def _raise_mean(values: NDArray[np.float64], certain: Bools, possible: Bools) ->
         selected[example] = True
         total, n = total + float(values[example]), n + 1
     return selected
-
-
-def _compute_entropy(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Compute the entropy of each row in nats, with 0 log 0 = 0, shape (n,)."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        terms = np.where(probabilities > 0, probabilities * np.log(probabilities), 0.0)
-    entropy: NDArray[np.float64] = -terms.sum(axis=1)
-    return entropy
 
 
 def _select_gold_probabilities(probabilities: NDArray[np.float64], gold: NDArray[np.int64]) -> NDArray[np.float64]:
