@@ -311,7 +311,7 @@ def match_systems(predictions: Predictions, subset: Flags, *, tolerance: float, 
             difference, _ = compute_paired_difference(samples[1], samples[0], resamples=1)
             outcomes = extract_binary_outcomes(*samples)
             assert outcomes is not None
-            pairs.append(MatchedPair(first, second, elsewhere, difference, mcnemar_test(*outcomes).p))
+            pairs.append(MatchedPair(first, second, elsewhere, difference, mcnemar_test(*outcomes)))
     return pairs
 
 

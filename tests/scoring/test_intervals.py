@@ -1,7 +1,5 @@
 """Tests of intervals, resampling and seeds."""
 
-import statistics
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,7 +11,7 @@ from benchmarks.coverage import coverage as simulate_coverage
 from benchmarks.interval_coverage import EQUALS, OPPOSITES, PROPORTION, coverage
 from unbag.scoring.bootstrap import Estimate, estimate_difference, estimate_ratio, to_json
 from unbag.scoring.intervals import compute_contrast_limits, compute_effective_sizes, compute_proportion_limits
-from unbag.scoring.significance import compute_seed_spread, run_seed_test
+from unbag.scoring.significance import run_seed_test
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 12, 50, 400, 20_000, 3.7])
@@ -137,13 +135,6 @@ def test_to_json_converts_nested_estimates():
 
 
 SCORES = st.lists(st.integers(0, 1000).map(lambda n: n / 1000), min_size=2, max_size=8)
-
-
-def test_spread_is_mean_and_sample_standard_deviation():
-    found = compute_seed_spread([0.81, 0.79, 0.84])
-    assert found.mean == pytest.approx(statistics.fmean([0.81, 0.79, 0.84]))
-    assert found.standard_deviation == pytest.approx(statistics.stdev([0.81, 0.79, 0.84]))
-    assert compute_seed_spread([0.5]) == (0.5, None, 1)
 
 
 @settings(max_examples=50)

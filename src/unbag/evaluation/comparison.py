@@ -364,10 +364,8 @@ class _PairwiseComparison:
             if not all(present):
                 continue
             n = min(by_path[path].n for each in scores for by_path in each if path in by_path)
-            spreads = [compute_seed_spread(each) for each in present]
+            means, deviations = zip(*map(compute_seed_spread, present), strict=True)
             fields = (first.result.set, first.result.corpus, path, label, one.letter, two.letter)
-            means = (spreads[0].mean, spreads[1].mean)
-            deviations = (spreads[0].standard_deviation, spreads[1].standard_deviation)
             difference = partial(MetricDifference, *fields, means, deviations, higher_is_better=direction)
             if not alone:
                 seeds = sum(map(len, present))

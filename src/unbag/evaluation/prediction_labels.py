@@ -244,7 +244,7 @@ def _describe_better_orders(
     best = max(right.values(), key=lambda mask: int(mask.sum()))
     # Names of labels are rarely wrong. For them, another order counts only if it is significantly better, since chance
     # decides between the orders of a model that guesses.
-    if best.sum() <= stated.sum() or (are_named and mcnemar_test(stated, best).p >= ORDER_LEVEL):
+    if best.sum() <= stated.sum() or (are_named and mcnemar_test(stated, best) >= ORDER_LEVEL):
         return ""
     if not are_named and best.mean() >= ENOUGH and best.mean() - stated.mean() >= MARGIN:
         raise DataError(

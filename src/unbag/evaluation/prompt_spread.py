@@ -45,8 +45,8 @@ def compute_prompt_spreads(results: Sequence[Result]) -> list[PromptSpread]:
             values = {p: each.value for p, each in estimates.items() if each is not None and each.value is not None}
             if len(values) < 2:
                 continue
-            over = compute_seed_spread(list(values.values()))
+            mean, deviation = compute_seed_spread(list(values.values()))
             fields = (name, set_name, corpus, metric.name, metric.label, values)
             ends = (pick(values, key=values.__getitem__) for pick in (min, max))
-            spreads.append(PromptSpread(*fields, over.mean, over.standard_deviation or 0.0, *ends))
+            spreads.append(PromptSpread(*fields, mean, deviation or 0.0, *ends))
     return spreads

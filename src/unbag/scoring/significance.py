@@ -1,6 +1,7 @@
 """Significance tests between systems and between seeds, and a correction for multiple tests."""
 
 import math
+import statistics
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Final, NamedTuple
@@ -155,16 +156,8 @@ def extract_binary_outcomes(first: Sample, second: Sample) -> tuple[Floats, Floa
     return one[below == 1], two[below == 1]
 
 
-class McNemarResult(NamedTuple):
-    """Result of McNemar's test: number of examples that only one system predicts correctly, and the p value."""
-
-    only_first: int
-    only_second: int
-    p: float
-
-
-def mcnemar_test(first: ArrayLike, second: ArrayLike) -> McNemarResult:
-    """Run the mid-p version of McNemar's test, which tests whether two systems have the same accuracy.
+def mcnemar_test(first: ArrayLike, second: ArrayLike) -> float:
+    """Compute the mid-p value of McNemar's test, which tests whether two systems have the same accuracy.
 
     McNemar (1947), https://doi.org/10.1007/BF02295996. Under the null hypothesis, the count of examples that only one
     system predicts correctly is binomial(d, 1/2) for d discordant examples. The two-sided mid-p value is twice the sum
@@ -175,18 +168,16 @@ def mcnemar_test(first: ArrayLike, second: ArrayLike) -> McNemarResult:
     The values say whether each system is correct on each example, shape (n,). Examples must be independent: one per
     source, without permutations.
 
-    >>> only_first, only_second, p = mcnemar_test([1, 1, 1, 1, 1, 0, 1], [0, 0, 0, 0, 0, 1, 1])
-    >>> only_first, only_second, round(p, 12)  # 2 (1 + 6 / 2) / 64
-    (5, 1, 0.125)
+    >>> round(mcnemar_test([1, 1, 1, 1, 1, 0, 1], [0, 0, 0, 0, 0, 1, 1]), 12)  # 2 (1 + 6 / 2) / 64
+    0.125
     """
     from scipy.special import bdtr  # slow to import
 
     one, two = (np.asarray(values) for values in (first, second))
-    only_first, only_second = int(((one == 1) & (two == 0)).sum()), int(((one == 0) & (two == 1)).sum())
-    k, d = min(only_first, only_second), only_first + only_second
+    only_one = [int(((one == right) & (two != right)).sum()) for right in (0, 1)]
+    k, d = min(only_one), sum(only_one)
     # In integers, because the binomial coefficients of a few thousand examples overflow a float.
-    p = 2 * bdtr(k, d, 0.5) - math.comb(d, k) / 2**d
-    return McNemarResult(only_first, only_second, min(1.0, float(p)))
+    return min(1.0, float(2 * bdtr(k, d, 0.5) - math.comb(d, k) / 2**d))
 
 
 def compare_binary_outcomes(first: Sample, second: Sample) -> PairedDifference | None:
@@ -203,7 +194,7 @@ def compare_binary_outcomes(first: Sample, second: Sample) -> PairedDifference |
         return None
     low, high = _limits(first, second, np.empty(0))
     gap = compute_sample_value(second) - compute_sample_value(first)
-    return PairedDifference(Estimate(gap, low, high, len(first.columns)), mcnemar_test(*outcomes).p)
+    return PairedDifference(Estimate(gap, low, high, len(first.columns)), mcnemar_test(*outcomes))
 
 
 def correct_p_values(p_values: ArrayLike) -> NDArray[np.float64]:
@@ -226,26 +217,13 @@ def correct_p_values(p_values: ArrayLike) -> NDArray[np.float64]:
     return corrected
 
 
-class SeedSpread(NamedTuple):
-    """Mean and sample standard deviation of a score over seeds, and the number of seeds."""
-
-    mean: float
-    standard_deviation: float | None  # with the denominator n - 1; None for a single seed
-    seeds: int
-
-
-def compute_seed_spread(values: Sequence[float]) -> SeedSpread:
-    """Compute mean and standard deviation of a score over seeds.
+def compute_seed_spread(values: Sequence[float]) -> tuple[float, float | None]:
+    """Compute the mean and the sample standard deviation of a score over seeds. The latter is None for a single seed.
 
     >>> compute_seed_spread([0.5, 0.75, 1.0])
-    SeedSpread(mean=0.75, standard_deviation=0.25, seeds=3)
+    (0.75, 0.25)
     """
-    # fsum is exact, so the result does not depend on the order of the seeds.
-    mean = math.fsum(values) / len(values)
-    if len(values) == 1:
-        return SeedSpread(mean, None, 1)
-    variance = math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
-    return SeedSpread(mean, math.sqrt(variance), len(values))
+    return statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None
 
 
 def run_seed_test(first: Sequence[float], second: Sequence[float]) -> PairedDifference:

@@ -115,8 +115,8 @@ def validate_distinct_seeds(seeds: Sequence[int]) -> list[int]:
 
 def compute_mean_and_deviation(values: Sequence[float]) -> dict[str, Any]:
     """Compute the mean and sample standard deviation of values. The latter is None for a single value."""
-    summary = compute_seed_spread(values)
-    return {"mean": summary.mean, "standard_deviation": summary.standard_deviation, "values": list(values)}
+    mean, deviation = compute_seed_spread(values)
+    return {"mean": mean, "standard_deviation": deviation, "values": list(values)}
 
 
 def _evaluate(
