@@ -152,11 +152,12 @@ def test_rows_can_be_added_in_batches(metric):
     assert module.compute(**given) == module.compute(**rows, **given)
 
 
-def test_inputs_description_contains_arguments_and_scores(metric):
+def test_arguments_are_in_description_and_scores_on_card(metric):
     module, function, rows, options, _ = metric
     assert function.__doc__ in module.inputs_description
     scores = function(**rows, **options)
-    assert all(f"{key}: " in module.inputs_description for key in scores.get("subsets", [scores])[0])
+    card = (scripts.find_script_folder("metrics", function.__name__) / "README.md").read_text(encoding="utf-8")
+    assert all(f"`{key}`" in card for key in scores.get("subsets", [scores])[0])
 
 
 @pytest.mark.parametrize("name", ["document_consistency", "negation_consistency"])

@@ -48,18 +48,8 @@ def category_accuracy(
         resamples: Number of bootstrap resamples for the 95 % intervals of κ; 0 for no intervals.
 
     Returns:
-        Accuracies are `Estimate`s in [0, 1], where higher is better; the value is None without examples.
-
-        - n_examples: Number of examples.
-        - accuracy: Share of all examples predicted correctly (Table 3).
-        - majority: Share of the most frequent gold label: the accuracy of the best constant prediction.
-        - by_category: Accuracy by category, in alphabetical order (Table 4).
-        - by_label: Accuracy by gold label.
-        - by_similarity: Accuracy by cosine similarity of the two words (section 5.2), if similarities are given.
-        - by_frequency: Accuracy by `pair_frequency` (section 5.3), if frequencies are given.
-        - human: Share of annotators who give the gold label, averaged over the examples that have annotators (Table 2).
-        - kappa: Fleiss' κ between annotators (Table 2): overall, and of each label against the others, if an example
-          has at least two annotator labels. The value is None if all labels are the same.
+        The scores of the card `metrics/category_accuracy/README.md`. Accuracies are `Estimate`s in [0, 1], where higher
+        is better; the value is None without examples. Categories are in alphabetical order.
 
     >>> scores = category_accuracy([2, 2, 0, 1], [2, 2, 0, 0], ["colors", "colors", "synonyms", "synonyms"])
     >>> [(row["category"], row["accuracy"].value) for row in scores["by_category"]]

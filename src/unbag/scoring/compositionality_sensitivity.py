@@ -42,17 +42,9 @@ def compositionality_sensitivity(
         resamples: 0 disables the intervals, which have a closed form. `seed` has no effect.
 
     Returns:
-        The scores of `subsets`, one per λ in ascending order from 0. Scores are `Estimate`s: fractions in [0, 1],
-        except `drop`, which is in [-1, 1]. If CS_λ is empty, the value is None and n is 0.
-
-        - lambda: Threshold λ.
-        - n: Number of examples in CS_λ.
-        - majority_label: Most frequent gold label in CS_λ; ties resolve to the lowest id. None if CS_λ is empty.
-        - accuracy: Share of CS_λ predicted correctly; higher is better.
-        - drop: Accuracy on CS_0 minus accuracy on CS_λ, from the same predictions; lower is better.
-        - majority: Share of `majority_label` in CS_λ, which is the accuracy of the best constant prediction.
-        - human: Share of an example's annotators who give the gold label, averaged over the `n` examples that have
-          annotators, if annotator labels are given (footnote 10).
+        The scores of the card `metrics/compositionality_sensitivity/README.md`, one entry of `subsets` per λ in
+        ascending order from 0. Scores are `Estimate`s: fractions in [0, 1], except `drop`, which is in [-1, 1]. If CS_λ
+        is empty, the value is None and n is 0. Ties of the most frequent label resolve to the lowest id.
 
     >>> scores = compositionality_sensitivity([0, 1, 2, 0], [0, 1, 1, 2], [0.1, 0.6, 0.7, 0.9], thresholds=[0.6])
     >>> [(subset["lambda"], subset["n"], subset["accuracy"].value) for subset in scores["subsets"]]

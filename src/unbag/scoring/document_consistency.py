@@ -45,18 +45,7 @@ def document_consistency(
         resamples: 0 disables the intervals, which have a closed form. `seed` has no effect.
 
     Returns:
-        Scores are `Estimate`s in [0, 1]; `n` counts sources.
-
-        - n_examples: Number of rows.
-        - n_groups: Number of groups.
-        - balanced_accuracy: Mean of two shares: entailed rows predicted as entailment, and other rows predicted as not
-          entailed. Chance and every constant prediction score 0.5.
-        - false_entailment_rate: Share of the not-entailed rows that are predicted as entailment. Lower is better.
-        - paired_accuracy: Share of the groups with both labels in which every row is predicted correctly. Every
-          constant prediction scores 0.
-        - by_k: These scores for each document size, in ascending order.
-        - by_position: For each third, for documents with at least three sentences.
-        - by_operation: For each operation with not-entailed rows, in order of first occurrence.
+        The scores of the card `metrics/document_consistency/README.md`, as `Estimate`s in [0, 1]; `n` counts sources.
 
     >>> groups, operations = ["a1", "a1", "a4", "a4"], ["supported", "removed", "supported", "subject"]
     >>> scores = document_consistency(

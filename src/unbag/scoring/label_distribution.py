@@ -36,12 +36,7 @@ def label_distribution(
         resamples: 0 disables the intervals, which have a closed form. `seed` has no effect.
 
     Returns:
-        Scores are `Estimate`s in [0, 1]; `n` counts sources.
-
-        - n_examples: Number of pairs.
-        - shares: Share of pairs with each prediction, by label name (Table 2: "% of predictions").
-        - accuracy: Share of pairs predicted correctly; higher is better.
-        - by_subset: These scores for each subset, such as SOSwap and AddAmod, if `kind` is given.
+        The scores of the card `metrics/label_distribution/README.md`, as `Estimate`s in [0, 1]; `n` counts sources.
 
     >>> scores = label_distribution([0, 0, 1, 2], [2, 2, 2, 2], ["a", "b", "c", "d"])
     >>> {name: share.value for name, share in scores["shares"].items()}, scores["accuracy"].value

@@ -85,18 +85,9 @@ def natural_logic(
         resamples: Number of bootstrap resamples for the 95 % intervals of F1, precision and recall; 0 for no intervals.
 
     Returns:
-        Scores are `Estimate`s in [0, 1]; higher is better. Each label counts against all others, and 0 / 0 is 0. The
-        macro average gives equal weight to all labels that occur in the references or the predictions.
-
-        - n_examples: Number of scored pairs.
-        - f1: Mean of 2 TP / (2 TP + FP + FN).
-        - precision: Mean of TP / (TP + FP).
-        - recall: Mean of TP / (TP + FN).
-        - accuracy: Share of pairs predicted correctly.
-        - confusion: Number of pairs by gold label and predicted label; zero counts are omitted.
-        - by_label: F1, precision and recall of each label, and how often it is the gold and the predicted label.
-        - by: All scores of a group of pairs, by column of `groups` and by value, such as `modifier_type+part` and
-          `negation+verb` for `crossed` columns.
+        The scores of the card `metrics/natural_logic/README.md`, as `Estimate`s in [0, 1]; higher is better. Each label
+        counts against all others, and 0 / 0 is 0. Combinations of `crossed` columns have names such as
+        `modifier_type+part` and `negation+verb`.
 
     >>> scores = natural_logic(["neutral", "neutral"], ["neutral", "contradiction"])
     >>> [scores[name].value for name in MEASURES]

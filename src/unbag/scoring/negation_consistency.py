@@ -43,14 +43,8 @@ def negation_consistency(
         resamples: 0 disables the intervals, which have a closed form. `seed` has no effect.
 
     Returns:
-        Scores are `Estimate`s in [0, 1]; the value is None without rows.
-
-        - n_examples: Number of rows.
-        - n_mirrors: Number of mirrors.
-        - accuracy: Share of rows predicted correctly; higher is better.
-        - false_entailment_rate: Share of the not-entailed pairs that are predicted as entailment; lower is better.
-        - mirror_consistency: Share of mirrors in which every pair is predicted correctly; 0 for a constant prediction.
-        - by_operation: These scores for each operation, in order of first occurrence.
+        The scores of the card `metrics/negation_consistency/README.md`, as `Estimate`s in [0, 1]; the value is None
+        without rows. Operations are in order of first occurrence.
 
     >>> scores = negation_consistency([0, 2, 0, 0], [0, 1, 0, 1], list("aabb"), list("xxyy"), ["restated"] * 4)
     >>> scores["accuracy"].value, scores["false_entailment_rate"].value, scores["mirror_consistency"].value

@@ -62,35 +62,8 @@ def permutation_acceptance(
         resamples: Number of bootstrap resamples over examples for the 95 % intervals of entropies; 0 for no intervals.
 
     Returns:
-        Scores are `Estimate`s in [0, 1], where lower acceptance and higher accuracy are better, and entropies in nats.
-        A value is None if it would be computed from no examples.
-
-        - n_examples: Number of examples.
-        - q: Number of permutations per example.
-        - n_labels: Number of labels that the model chooses from.
-        - n_c: Number of examples in D^c, those predicted correctly in the original order.
-        - n_f: Number of examples in D^f, those predicted incorrectly in the original order but with Pr_i > 0.
-        - accuracy: Share of examples predicted correctly in the original order.
-        - omega_max: Share of examples with Pr_i > 0 (equation 2).
-        - omega_rand: Share of examples with Pr_i > 1 / n_labels.
-        - omega_all: Share of examples with Pr_i = 1.
-        - acceptance: Mean Pr_i over all examples.
-        - p_c: Mean Pr_i over D^c (equation 3).
-        - p_c_accepted: Mean Pr_i over the examples of D^c with Pr_i > 0, which is P^c in the authors' code and tables.
-        - p_f: Mean Pr_i over D^f.
-        - entropy_c: Mean entropy of the predicted distributions on the accepted permutations of D^c (Figure 2).
-        - entropy_f: The same over D^f.
-        - entropy_quartiles_c: Quartiles over D^c of the mean entropy per example.
-        - entropy_quartiles_f: The same over D^f.
-        - confident: The omegas, `acceptance` and the means of Pr_i at each τ > 0 of `CONFIDENCES`, where a permutation
-          is accepted only if the gold label is predicted with probability τ or more.
-        - curve: Pairs (x, omega_x) for x = 0, 0.01, … 1 (Figure 8), from omega_max at 0 to omega_all at 1.
-        - by_bleu: Acceptance by bin [low, high) of BLEU-2 (Figure 3): number of permutations and accepted share of all
-          examples (`n`, `acceptance`), of D^c (`n_c`, `acceptance_c`) and of D^f (`n_f`, `acceptance_f`).
-        - by_bleu_3: The same by BLEU-3 (Figure 10, for clumped permutations; near 0 for others).
-        - by_bleu_4: The same by BLEU-4.
-        - by_minitree: The same by POS mini-tree ratio (Figure 4).
-        - by_length: The same by length in words (Figure 6).
+        The scores of the card `metrics/permutation_acceptance/README.md`: `Estimate`s in [0, 1], where lower acceptance
+        and higher accuracy are better, and entropies in nats. A value is None if it would be computed from no examples.
 
     >>> scores = permutation_acceptance([0, 0, 1, 2, 0, 2], [0, 0, 0, 0, 0, 0], list("aaabbb"), [-1, 0, 1, -1, 0, 1])
     >>> scores["omega_max"].value, scores["p_c"].value, scores["p_f"].value

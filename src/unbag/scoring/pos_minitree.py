@@ -220,12 +220,7 @@ def pos_minitree(
         width: Width of the ratio bins, above 0 (default: 0.1).
 
     Returns:
-        - n: Number of permutations with a defined ratio.
-        - ratio: Mean ratio, at least 0; None without ratios. 1 means that the neighbors are as similar to those in
-          training as in the original sentence.
-        - ratios: One ratio per permutation; None if β^k of the original is 0 or one of the two values is NaN.
-        - by_ratio: For each non-empty bin [low, high) of ratios, the number of permutations and the share that is
-          accepted (Figure 4), if `accepted` is given.
+        The scores of the card `metrics/pos_minitree/README.md`.
 
     >>> scores = pos_minitree([0.5, 0.25, 0.5], [0.5, 0.5, 1.0], accepted=[True, True, False])
     >>> scores["ratios"], scores["ratio"]

@@ -41,17 +41,9 @@ def swap_consistency(
         resamples: 0 disables the intervals, which have a closed form. `seed` has no effect.
 
     Returns:
-        Scores are `Estimate`s: accuracies in [0, 1], drops in [-1, 1]. The value is None without examples.
-
-        - n_examples: Number of pairs.
-        - n_excluded: Number of pairs with another label, which are excluded.
-        - accuracy_before: Share of pairs predicted correctly in the original order; higher is better.
-        - accuracy_after: Share of pairs predicted correctly after the swap; higher is better.
-        - drop: Accuracy before minus accuracy after, on the same pairs; smaller is more robust.
-        - agreement: Share of pairs with the same prediction before and after; shows errors that cancel out in the drop.
-        - by_label: These scores of `neutral` and of `contradiction` pairs.
-        - overall: Accuracies and drop over all pairs, with entailment pairs in their original order both times. Table 1
-          most likely shows this score: its column "Before Swap" equals the accuracies on SNLI test in Table 3.
+        The scores of the card `metrics/swap_consistency/README.md`, as `Estimate`s: accuracies in [0, 1], drops in [-1,
+        1]. The value is None without examples. Table 1 most likely shows `overall`: its column "Before Swap" equals the
+        accuracies on SNLI test in Table 3.
 
     >>> predicted, gold = [0, 1, 2, 2, 1, 1, 2], [0, 1, 2, 1, 1, 2, 1]
     >>> scores = swap_consistency(predicted, gold, list("abcdbcd"), [0, 0, 0, 0, 1, 1, 1])

@@ -38,18 +38,9 @@ def uncertainty_partitions(
         resamples: 0 disables the intervals, which have a closed form. `seed` has no effect.
 
     Returns:
-        All scores except ρ are `Estimate`s: accuracies in [0, 1], where higher is better, and the drop in [-1, 1].
-
-        - n_examples: Number of examples.
-        - n_partitions: Number of partitions.
-        - accuracy: Share of all examples predicted correctly (Table 3).
-        - easiest: Accuracy on the first partition.
-        - hardest: Accuracy on the last partition.
-        - drop: `easiest` minus `hardest`, which have no examples in common; lower is better.
-        - rank_correlation: Spearman's ρ between partition number and accuracy; -1 means that accuracy falls at every
-          step. None if all partitions have the same accuracy. It has no interval: resampling adds noise and moves ρ
-          toward 0.
-        - by_partition: Accuracy by partition, from the easiest to the hardest (Figure 2).
+        The scores of the card `metrics/uncertainty_partitions/README.md`. All except ρ are `Estimate`s: accuracies in
+        [0, 1], where higher is better, and the drop in [-1, 1]. ρ has no interval: resampling adds noise and moves ρ
+        toward 0.
 
     >>> scores = uncertainty_partitions([0, 1, 2, 0, 1, 1], [0, 1, 2, 1, 0, 2], [0, 0, 1, 1, 2, 2])
     >>> [row["accuracy"].value for row in scores["by_partition"]], scores["rank_correlation"]

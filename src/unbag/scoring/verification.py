@@ -85,24 +85,8 @@ def verification(
         resamples: Number of bootstrap resamples for the interval of the Brier score; 0 for no intervals.
 
     Returns:
-        Scores are `Estimate`s in [0, 1]. For a model without probabilities, ranking and calibration are None, and there
-        are no thresholds.
-
-        - n_entailed: Number of pairs with the gold label entailment.
-        - n_not_entailed: Number of all other pairs.
-        - n_sources: Number of sources, such as documents, of all pairs.
-        - auroc: Probability that an entailed pair scores above a not-entailed pair; 0.5 for random scores.
-        - average_precision: Mean precision over the entailed pairs; for random scores, about the share of entailed
-          pairs.
-        - balanced_accuracy: Mean of recall and specificity at the decision threshold; 0.5 for a constant prediction.
-        - recall: Share of entailed pairs that are predicted as entailed.
-        - false_entailment: Share of not-entailed pairs that are predicted as entailed. Lower is better.
-        - false_contradiction: Share of pairs with another gold label that are predicted as contradiction; None for
-          labels or models without contradiction. Lower is better.
-        - calibration: Scores of `calibration.compute_calibration`, with the reliability diagram in `bins`.
-        - risk_coverage: Scores of `compute_risk_coverage`.
-        - thresholds: False entailment, recall and precision at up to 100 thresholds.
-        - safe_thresholds: Per target false-entailment rate, the lowest threshold whose rate is at most the target.
+        The scores of the card `metrics/verification/README.md`, as `Estimate`s in [0, 1]. For a model without
+        probabilities, ranking and calibration are None, and there are no thresholds.
 
     >>> verification([0.9, 0.4, 0.6, 0.1], ["entailment", "entailment", "neutral", "contradiction"])["auroc"].value
     0.75
