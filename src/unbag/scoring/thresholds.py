@@ -68,16 +68,8 @@ def find_safe_thresholds(
         targets: Maximum accepted false-positive rates, each in (0, 1) (default: 0.01, 0.05, 0.1).
 
     Returns:
-        One row per target. The scores are None if no threshold passes, usually because there are too few negatives.
-
-        - target: Maximum accepted false-positive rate.
-        - threshold: The threshold; text if a float has too few digits.
-        - chosen: False-positive rate on the half that is used to choose the threshold.
-        - bound: One-sided 95 % upper limit of this rate, at most the target.
-        - confirmed: False-positive rate on the other half.
-        - recall: Share of all positive pairs that are predicted positive.
-        - needed: Minimum number of negative pairs in the first half for a threshold to pass.
-        - available: Number of negative pairs in the first half.
+        One row per target, as `safe_thresholds` of the card `metrics/verification/README.md`. The scores are None if no
+        threshold passes, usually because there are too few negatives.
     """
     # A hash instead of a random split: a source stays in its half if other pairs are added or removed.
     first = np.array([sha256(repr(name).encode()).digest()[0] % 2 == 0 for name in source_names], dtype=bool)[source]

@@ -266,11 +266,8 @@ def compute_risk_coverage(confidence: ArrayLike, is_correct: ArrayLike) -> dict[
     pairs with equal confidence. Only the order of the confidence matters.
 
     Returns:
-        - aurc: Area under the curve, in [0, 1]; lower is better.
-        - oracle: Area if all errors had the lowest confidence.
-        - random: Area for a random order, which equals the error rate.
-        - coverage: Shares of the pairs, at most 100 points.
-        - risk: Error rate at each coverage.
+        The curve (`coverage`, `risk`) at up to 100 points, the area under it (`aurc`, lower is better), and the areas
+        if all errors had the lowest confidence (`oracle`) and for a random order (`random`, the error rate).
 
     >>> found = compute_risk_coverage([0.9, 0.8, 0.7, 0.6], [True, True, True, False])
     >>> found["aurc"], found["oracle"], found["random"]

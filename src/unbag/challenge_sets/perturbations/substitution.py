@@ -232,15 +232,11 @@ class Substituter:
             word in _SCOPE or word.endswith(("n't", "n’t")) for word in (*lowered[:start], *after)
         ):
             return SCOPE
-        if candidate.category == WORDNET_ANTONYMS and not self._is_similar(" ".join(old), candidate.new.lower()):
-            return DISSIMILAR
+        if candidate.category == WORDNET_ANTONYMS and self.similarity and self.min_similarity is not None:
+            similarity = self.similarity(" ".join(old), candidate.new.lower())
+            if similarity is None or similarity < self.min_similarity:
+                return DISSIMILAR
         return None
-
-    def _is_similar(self, old: str, new: str) -> bool:
-        if self.min_similarity is None or self.similarity is None:
-            return True
-        similarity = self.similarity(old, new)
-        return similarity is not None and similarity >= self.min_similarity
 
     def _corpus_reason(self, hypothesis: str, old_bigrams: Set[tuple[str, str]], new: str) -> str | None:
         """Check that the corpora contain the new words and new bigrams; return the reason for rejection, or None."""
