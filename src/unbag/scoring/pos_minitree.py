@@ -26,16 +26,7 @@ DEFAULT_RADIUS: Final = 2
 DEFAULT_K: Final = 4
 RATIO_WIDTH: Final = 0.1
 Definition = Literal["code", "text"]
-"""Definition of β^k: as in the authors' code or as in the text of the paper.
-
-`code`: A permuted sentence is tagged again in its permuted order. The neighbors of a word are pooled over its
-occurrences, in the sentence and in training. A word that does not occur in training counts as 0. The β^k of a sentence
-is the mean over its word types.
-
-`text`: A word keeps its tag from the original order. ψ in training is the mean over the distributions of all
-occurrences. The β^k of a sentence is the mean over its words, except words that do not occur in training (the text does
-not mention them).
-"""
+"""Definition of β^k: as in the authors' code or as in the text of the paper. The card of the metric compares them."""
 DEFINITIONS: Final[tuple[Definition, ...]] = ("code", "text")
 _NUMBERS: Final = {tag: number for number, tag in enumerate(TAGS)}
 

@@ -24,10 +24,11 @@ _CANDIDATES: Final = 200  # maximum number of tested thresholds, because each re
 _BLOCK: Final = 16  # number of thresholds tested at a time, which limits memory
 
 
-def sweep_thresholds(scores: Floats, positive: Flags) -> list[dict[str, Any]]:
+def sweep_thresholds(scores: Floats, positive: Flags, name: str = "false_positive") -> list[dict[str, Any]]:
     """Compute false-positive rate, recall and precision at up to 100 thresholds, in descending order.
 
-    The scores are log odds of the label (`scoring.log_odds`), shape (n,). Both labels must occur.
+    The scores are log odds of the label (`scoring.log_odds`), shape (n,). Both labels must occur. The false-positive
+    rate has the given name.
     """
     values, group = np.unique(-scores, return_inverse=True)
     hits, alarms = (
@@ -38,7 +39,7 @@ def sweep_thresholds(scores: Floats, positive: Flags) -> list[dict[str, Any]]:
     return [
         {
             "threshold": express_threshold(float(-values[place]), lower[place]),
-            "false_positive": float(alarms[place] / alarms[-1]),
+            name: float(alarms[place] / alarms[-1]),
             "recall": float(hits[place] / hits[-1]),
             "precision": float(hits[place] / (hits[place] + alarms[place])),
         }

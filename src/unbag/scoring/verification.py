@@ -1,8 +1,7 @@
 """Metrics of a verifier: ranking, decisions, calibration, selective prediction and safe thresholds.
 
 A verifier predicts whether the premise (a document) supports the hypothesis (a claim). Its score is the probability of
-entailment. The metrics rank pairs by the log odds of the scores (`scoring.log_odds`). `compute_binary_scores` computes
-the same metrics for any label.
+entailment. The metrics rank pairs by the log odds of the scores (`scoring.log_odds`).
 """
 
 from collections.abc import Hashable, Sequence
@@ -27,12 +26,11 @@ BALANCED: Final = "balanced_accuracy"
 _CURVE_POINTS: Final = 100  # maximum number of points of the curve, which limits the size of the results file
 _DECIMALS: Final = 9  # of a probability
 
-_OF_ENTAILMENT: Final = {
-    "n_positive": "n_entailed",
-    "n_negative": "n_not_entailed",
-    "false_positive": "false_entailment",
+_NAMES: Final = {
+    ENTAILMENT: ("n_entailed", "n_not_entailed", "false_entailment"),
+    CONTRADICTION: ("n_positive", "n_negative", "false_positive"),
 }
-"""Names of the scores of entailment, if they differ from those of `compute_binary_scores`."""
+"""Names of the numbers of positive and of negative pairs and of the rate of false positives, by label."""
 
 
 class BinaryPredictions(NamedTuple):
@@ -127,14 +125,16 @@ def compute_verification_scores(
     predictions: BinaryPredictions,
     sources: Sequence[Hashable] | NDArray[np.generic],
     *,
+    label: str = ENTAILMENT,
     contradictions: BinaryPredictions | None = None,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> dict[str, Any] | None:
     """Compute the scores of a verifier from gold labels, predictions and, if available, probabilities.
 
-    Return None if all pairs are entailed or none is. `sources` are the sources of the pairs, n hashable values, which
-    intervals treat as independent. `contradictions` are None for labels or models without contradiction.
+    Return None if all pairs have the label or none has. The scores are those of `verification`, for contradiction as
+    the label with the names in `_NAMES`. `sources` are the sources of the pairs, n hashable values, which intervals
+    treat as independent. `contradictions` are None for labels or models without contradiction.
 
     >>> entailed = np.array([True, True, False, False])
     >>> scores = np.array([0.9, 0.4, 0.6, 0.1])
@@ -142,57 +142,31 @@ def compute_verification_scores(
     >>> found["auroc"].value, found["false_entailment"].value, found["balanced_accuracy"].value
     (0.75, 0.5, 0.5)
     """
-    found = compute_binary_scores(predictions, sources, resamples=resamples, seed=seed)
-    if found is None:
-        return None
-    false_contradiction = None
-    if contradictions is not None and not contradictions.positive.all():
-        decisions = contradictions.with_errors()
-        false_contradiction = estimate_ratio(
-            decisions.predicted,
-            ~decisions.positive,
-            encode_names(sources)[0],
-            is_count_of_rows=True,
-            resamples=resamples,
-        )
-    scores: dict[str, Any] = {}
-    for name, value in found.items():
-        scores[_OF_ENTAILMENT.get(name, name)] = value
-        if name == "false_positive":
-            scores["false_contradiction"] = false_contradiction
-    scores["thresholds"] = [
-        {_OF_ENTAILMENT.get(name, name): value for name, value in row.items()} for row in found["thresholds"]
-    ]
-    return scores
-
-
-def compute_binary_scores(
-    predictions: BinaryPredictions,
-    sources: Sequence[Hashable] | NDArray[np.generic],
-    *,
-    resamples: int = DEFAULT_RESAMPLES,
-    seed: int = 0,
-) -> dict[str, Any] | None:
-    """Compute the scores of predictions of one label against the rest. Return None if all pairs have it or none has.
-
-    Arguments are those of `compute_verification_scores`. The scores are those of `verification`, with a pair
-    that has the label as a positive: `false_positive` is the share of negatives that are predicted positive.
-    """
+    n_positive, n_negative, false_positive = _NAMES[label]
     positive = np.asarray(predictions.positive, dtype=bool)
     if positive.all() or not positive.any():
         return None
     predictions = predictions.with_errors()
     predicted = np.asarray(predictions.predicted, dtype=bool)
     source, names = encode_names(sources)
+
+    def share(called: Flags, rows: Flags) -> Estimate:
+        return estimate_ratio(called, rows, source, is_count_of_rows=True, resamples=resamples)
+
+    false_contradiction: dict[str, Estimate | None] = {"false_contradiction": None} if label == ENTAILMENT else {}
+    if contradictions is not None and not contradictions.positive.all():
+        decisions = contradictions.with_errors()
+        false_contradiction["false_contradiction"] = share(decisions.predicted, ~decisions.positive)
     decision_scores: dict[str, Any] = {
-        "n_positive": int(positive.sum()),
-        "n_negative": int((~positive).sum()),
+        n_positive: int(positive.sum()),
+        n_negative: int((~positive).sum()),
         "n_sources": len(names),
         "auroc": None,
         "average_precision": None,
         "balanced_accuracy": _estimate_balanced_accuracy(positive, predicted, source, resamples),
-        "recall": estimate_ratio(predicted, positive, source, is_count_of_rows=True, resamples=resamples),
-        "false_positive": estimate_ratio(predicted, ~positive, source, is_count_of_rows=True, resamples=resamples),
+        "recall": share(predicted, positive),
+        false_positive: share(predicted, ~positive),
+        **false_contradiction,
         "calibration": None,
         "risk_coverage": None,
         "thresholds": [],
@@ -218,7 +192,7 @@ def compute_binary_scores(
         "average_precision": estimate_average_precision(ranks, positive, source),
         "calibration": compute_calibration(rounded, positive, source, log_odds=scores, resamples=resamples, seed=seed),
         "risk_coverage": compute_risk_coverage(confidence, predicted == positive),
-        "thresholds": sweep_thresholds(scores, positive),
+        "thresholds": sweep_thresholds(scores, positive, false_positive),
         "safe_thresholds": find_safe_thresholds(scores, positive, source, names),
     }
 
@@ -325,7 +299,7 @@ def compute_detection_scores(
     """
     if tuple(predictions.label_space) != CONTRADICTION_OR_NOT:
         return None
-    return compute_binary_scores(_select_label(predictions, labels, CONTRADICTION), sources)
+    return compute_verification_scores(_select_label(predictions, labels, CONTRADICTION), sources, label=CONTRADICTION)
 
 
 def _select_label(predictions: SetPredictions, labels: ArrayLike, label: str) -> BinaryPredictions:
