@@ -236,32 +236,22 @@ def build_split_records(
     built_set: BuiltSet, rows_by_split: Mapping[str, Any]
 ) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
     """Build the records that describe an exported set: one per split, and one for the folder with all splits."""
-    counts = ("examples", "rows")
-    if len(rows_by_split) == 1:
-        [(name, rows)] = rows_by_split.items()
-        record = _record(built_set, rows, built_set.data)
-        return {name: record}, record | {"splits": {name: {key: record[key] for key in counts}}}
-    # A set with several splits counts examples of the other splits by its exclusion reason. The folder includes these.
     challenge_set = challenge_sets.get_challenge_set(built_set.request.name)
-    elsewhere = challenge_set.exclusion_reason
-    excluded = {reason: n for reason, n in built_set.data["excluded"].items() if reason != elsewhere}
     examples = {name: count_distinct(rows, challenge_set.example_id) for name, rows in rows_by_split.items()}
-    of_splits = {
-        name: _record(
-            built_set,
-            rows,
-            {
-                **built_set.data,
-                "excluded": excluded | {elsewhere: sum(examples.values()) - examples[name]},
-                "sha256": _hash_rows(rows),
-            },
-        )
-        for name, rows in rows_by_split.items()
-    }
+    excluded, elsewhere = dict(built_set.data["excluded"]), challenge_set.exclusion_reason
+    if len(examples) > 1:
+        # A set with several splits counts examples of the other splits by its exclusion reason. The folder includes
+        # these.
+        excluded.pop(elsewhere, None)
+    of_splits = {}
+    for name, rows in rows_by_split.items():
+        others = {elsewhere: sum(examples.values()) - examples[name]} if len(examples) > 1 else {}
+        data = {**built_set.data, "excluded": excluded | others, "sha256": _hash_rows(rows)}
+        of_splits[name] = _record(built_set, rows, data)
     *_, last = of_splits.values()
-    totals = {key: sum(record[key] for record in of_splits.values()) for key in counts}
-    of_each = {name: {key: record[key] for key in counts} for name, record in of_splits.items()}
-    return of_splits, last | totals | {"data": {**built_set.data, "excluded": excluded}, "splits": of_each}
+    splits = {name: {key: record[key] for key in ("examples", "rows")} for name, record in of_splits.items()}
+    totals = {key: sum(each[key] for each in splits.values()) for key in ("examples", "rows")}
+    return of_splits, last | totals | {"data": {**built_set.data, "excluded": excluded}, "splits": splits}
 
 
 def load_splits(built_set: BuiltSet) -> dict[str, Any]:
