@@ -24,14 +24,8 @@ from unbag.challenge_sets.views import examples, figures, tables
 from unbag.data.columns import read_column, read_numeric_column
 from unbag.data.predictions import NO_ANSWER, Columns, SetPredictions
 from unbag.data.sources import PairSource
+from unbag.data.text import tokens
 from unbag.data.text.tagging import PIPELINE, Tagger, precompute_tags
-from unbag.data.text.tokens import (
-    SEGMENTER,
-    build_tokenizer_identity,
-    is_segmenter_required,
-    tokenize,
-    validate_language,
-)
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.permutation_acceptance import ORIGINAL, score_permuted
 from unbag.scoring.pos_minitree import validate_definition
@@ -101,7 +95,7 @@ class PermutedOptions(SetOptions):
     seed: int = permutation.DEFAULT_SEED
 
     def validate(self) -> None:
-        validate_language(self.sentence_language)
+        tokens.validate_language(self.sentence_language)
         permutation.Permuter(self.q, self.mode, self.seed)  # validates its options
         if self.q > _MOST_PERMUTATIONS:
             raise ValueError(
@@ -209,7 +203,7 @@ class Permuted(ChallengeSet):
 
     def warm_caches(self, source: PairSource, options: Any) -> None:
         # Forked workers share the memory of a tokenizer that is loaded before forking.
-        tokenize("", source.language, characters=options.characters)
+        tokens.tokenize("", source.language, characters=options.characters)
         if options.minitrees:
             precompute_tags(options.pipeline, _iter_training_texts(options))
 
@@ -217,8 +211,8 @@ class Permuted(ChallengeSet):
         return {f"with fewer than {options.q} different permutations": counts.get(TOO_FEW, 0)}
 
     def validate_resources(self, options: Any) -> None:
-        if is_segmenter_required(options.sentence_language, characters=options.characters):
-            optional_deps.validate_dependency(SEGMENTER)
+        if tokens.is_segmenter_required(options.sentence_language, characters=options.characters):
+            optional_deps.validate_dependency(tokens.SEGMENTER)
 
     def iter_requirements(self, options: Any) -> Iterator[Requirement]:
         if options.minitrees:
@@ -227,9 +221,9 @@ class Permuted(ChallengeSet):
 
     def describe_provenance(self, builder: Any) -> dict[str, Any]:
         language, characters = builder.config.sentence_language, builder.config.characters
-        if not is_segmenter_required(language, characters=characters):
+        if not tokens.is_segmenter_required(language, characters=characters):
             return {}
-        return {"tokenizer": build_tokenizer_identity(language, characters=characters)}
+        return {"tokenizer": tokens.build_tokenizer_identity(language, characters=characters)}
 
     def score_examples(self, columns: Columns, predictions: SetPredictions) -> RowScores:
         """Compute the row scores: 1 for a correct prediction in order, minus the share of accepted permutations.

@@ -14,22 +14,7 @@ from unbag.challenge_sets.pairs import OfficialPairs, PairPart, Pairs, SetOption
 from unbag.challenge_sets.papers import PublishedColumn
 from unbag.challenge_sets.requirements import Requirement, build_pipeline_requirement
 from unbag.challenge_sets.result import Result
-from unbag.challenge_sets.views.examples import (
-    PER_KIND,
-    PredictedPairs,
-    ReportExample,
-    build_pair_lines,
-    select_top_rows,
-)
-from unbag.challenge_sets.views.figures import Figure, ResultGroup, build_group_figure
-from unbag.challenge_sets.views.tables import (
-    add_notes,
-    create_result_table,
-    format_interval,
-    format_percentage,
-    format_points,
-    summarize_exclusions,
-)
+from unbag.challenge_sets.views import examples, figures, tables
 from unbag.data.columns import ROWS_PER_TABLE, read_column, read_column_values
 from unbag.data.labels import ENTAILMENT
 from unbag.data.predictions import Columns, SetPredictions
@@ -224,8 +209,8 @@ class ChallengeSet:
 
     # Rule of `select_examples` in words.
     example_rule: str = (
-        f"Up to {PER_KIND} mistakes per gold label, sorted by the probability of the prediction, false entailments "
-        "first."
+        f"Up to {examples.PER_KIND} mistakes per gold label, sorted by the probability of the prediction, false "
+        "entailments first."
     )
     mark_meanings: Mapping[str, str] = {}  # meaning of the marked words of examples, by the kind of mark
 
@@ -317,17 +302,17 @@ class ChallengeSet:
         scores = result.scores
         # Pairs of one document are not independent, so the number of documents qualifies n.
         documents = {"documents": f"{result.data['documents']:,}"} if "documents" in result.data else {}
-        grid = create_result_table(self.title, result, "pairs", "n", *documents, "accuracy [95 %]")
+        grid = tables.create_result_table(self.title, result, "pairs", "n", *documents, "accuracy [95 %]")
         for name, estimate in (("all", scores["accuracy"]), *zip(scores["labels"], scores["by_label"], strict=True)):
             of_all = [text if name == "all" else "" for text in documents.values()]
-            grid.add_row(name, f"{estimate.n:,}", *of_all, format_interval(estimate))
-        return add_notes(grid, summarize_exclusions(result.data))
+            grid.add_row(name, f"{estimate.n:,}", *of_all, tables.format_interval(estimate))
+        return tables.add_notes(grid, tables.summarize_exclusions(result.data))
 
     def summarize_result(self, result: Result) -> str:
         """Write one sentence with the main scores, which begins with a small letter."""
         accuracy = result.scores["accuracy"]
-        constant = format_points(result.scores["majority"])
-        correct = f"correct on {format_percentage(accuracy)} of {accuracy.n:,} pairs"
+        constant = tables.format_points(result.scores["majority"])
+        correct = f"correct on {tables.format_percentage(accuracy)} of {accuracy.n:,} pairs"
         return f"{correct} (the best constant prediction: {constant} %)."
 
     def iter_set_metrics(self, scores: Any) -> Iterator[tuple[str, str, Estimate]]:
@@ -336,10 +321,10 @@ class ChallengeSet:
             if (estimate := metric.get_estimate(scores)) is not None:
                 yield metric.label, metric.meaning, estimate
 
-    def build_figures(self, group: ResultGroup) -> list[Figure | None]:
+    def build_figures(self, group: figures.ResultGroup) -> list[figures.Figure | None]:
         """Build the figures of the report. A figure without values is None."""
         return [
-            build_group_figure(
+            figures.build_group_figure(
                 group,
                 lambda scores: zip(scores["labels"], scores["by_label"], strict=True),
                 title="Accuracy by gold label",
@@ -350,21 +335,24 @@ class ChallengeSet:
             )
         ]
 
-    def select_examples(self, pairs: PredictedPairs) -> Iterator[ReportExample]:
+    def select_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
         """Select examples of one model: the most confident errors for each gold label, false entailments first."""
         accepted = ~pairs.right & (pairs.names == ENTAILMENT)
         for kind, wrong in (("false entailment", accepted), ("most confident wrong", ~pairs.right & ~accepted)):
             for number, label in enumerate(pairs.predictions.label_space):
-                for index in select_top_rows(np.flatnonzero(wrong & (pairs.gold == number)), pairs.confidence):
+                for index in examples.select_top_rows(np.flatnonzero(wrong & (pairs.gold == number)), pairs.confidence):
                     yield self.build_example(pairs, f"{kind}, {label}", index)
 
-    def select_short_examples(self, pairs: PredictedPairs) -> Iterator[ReportExample]:
+    def select_short_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
         """Select the shortest rows, whatever the predictions. A report begins with one of them."""
         return self.iter_shortest(pairs, "unchanged" if self.is_control else "shortest")
 
     def iter_shortest(
-        self, pairs: PredictedPairs, kind: str | Callable[[dict[str, Any]], str], among: NDArray[np.bool_] | None = None
-    ) -> Iterator[ReportExample]:
+        self,
+        pairs: examples.PredictedPairs,
+        kind: str | Callable[[dict[str, Any]], str],
+        among: NDArray[np.bool_] | None = None,
+    ) -> Iterator[examples.ReportExample]:
         """Iterate over the shortest rows. `kind` is the reason for the choice, or a function from a row to the reason.
 
         `among` is a mask of the rows to choose from (default: all).
@@ -373,8 +361,8 @@ class ChallengeSet:
             yield self.build_example(pairs, kind if isinstance(kind, str) else kind(pairs.get_row(index)), index)
 
     def iter_errors_by(
-        self, pairs: PredictedPairs, column: str, values: Sequence[str] | None = None
-    ) -> Iterator[ReportExample]:
+        self, pairs: examples.PredictedPairs, column: str, values: Sequence[str] | None = None
+    ) -> Iterator[examples.ReportExample]:
         """Iterate over the most confident errors for each value of a column, one per source.
 
         The values have the given order (default: order of first occurrence).
@@ -383,31 +371,33 @@ class ChallengeSet:
         sources = read_column(pairs.rows, "source_id").to_pylist()
         for value in dict.fromkeys(names.tolist()) if values is None else values:
             wrong = np.flatnonzero(~pairs.right & (names == value))
-            for index in select_top_rows(wrong, pairs.confidence, per_group=1, groups=sources):
+            for index in examples.select_top_rows(wrong, pairs.confidence, per_group=1, groups=sources):
                 yield self.build_example(pairs, f"{value}, surest wrong", index)
 
     def iter_wrong_and_right(
         self,
-        pairs: PredictedPairs,
+        pairs: examples.PredictedPairs,
         kind: str,
         key: NDArray[Any],
         *,
         among: NDArray[np.bool_] | bool = True,
-        per_group: int = PER_KIND,
+        per_group: int = examples.PER_KIND,
         groups: Sequence[Any] | None = None,
-    ) -> Iterator[ReportExample]:
+    ) -> Iterator[examples.ReportExample]:
         """Iterate over the wrong, then the correct predictions with the highest key. `kind` precedes the outcome.
 
         `among` is a mask of the rows to choose from (default: all). `per_group` and `groups` are those of
         `select_top_rows`.
         """
         for outcome, wanted in (("wrong", ~pairs.right), ("right", pairs.right)):
-            for index in select_top_rows(np.flatnonzero(wanted & among), key, per_group=per_group, groups=groups):
+            for index in examples.select_top_rows(
+                np.flatnonzero(wanted & among), key, per_group=per_group, groups=groups
+            ):
                 yield self.build_example(pairs, f"{kind} {outcome}", index)
 
-    def build_example(self, pairs: PredictedPairs, kind: str, index: int) -> ReportExample:
+    def build_example(self, pairs: examples.PredictedPairs, kind: str, index: int) -> examples.ReportExample:
         """Build an example from a row, with the reason for its choice."""
-        return pairs.build_example(kind, index, build_pair_lines(pairs.get_row(index)))
+        return pairs.build_example(kind, index, examples.build_pair_lines(pairs.get_row(index)))
 
     # Metrics and skill score
 

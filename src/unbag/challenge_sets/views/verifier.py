@@ -7,24 +7,7 @@ from rich.table import Table
 
 from unbag.challenge_sets.base import DETECTION, VERIFICATION, VERIFIER
 from unbag.challenge_sets.result import Result
-from unbag.challenge_sets.views.figures import (
-    Figure,
-    FigurePoint,
-    FigureSeries,
-    ResultGroup,
-    ScoredModel,
-    TextTable,
-    build_group_figure,
-    build_metrics_table,
-    build_point_estimate,
-)
-from unbag.challenge_sets.views.tables import (
-    add_direction_arrow,
-    create_table,
-    format_interval,
-    format_percentage,
-    format_points,
-)
+from unbag.challenge_sets.views import figures, tables
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.log_odds import format_threshold
 
@@ -74,7 +57,7 @@ _KINDS: Final = (
         false_positive="false_positive",
     ),
 )
-_DIAGONAL: Final = tuple(FigurePoint(x, build_point_estimate(x)) for x in (0.0, 1.0))
+_DIAGONAL: Final = tuple(figures.FigurePoint(x, figures.build_point_estimate(x)) for x in (0.0, 1.0))
 
 
 def _find_scores(result: Result) -> tuple[_Kind, Mapping[str, Any]] | None:
@@ -99,12 +82,12 @@ def build_verifier_table(result: Result) -> Table | None:
     # The intervals resample sources, so that their number matters if pairs share one.
     if n_sources is not None and n_sources < n_positive + n_negative:
         counts += f", {n_sources:,} {'documents' if 'documents' in result.data else 'sources'}"
-    grid = create_table(f"{kind.title}: {counts}", "", "n", "value [95 %]")
+    grid = tables.create_table(f"{kind.title}: {counts}", "", "n", "value [95 %]")
     for metric in VERIFIER:
         estimate = metric.get_estimate(result.scores)
         if metric.name in _IN_TERMINAL and estimate is not None:
-            label = add_direction_arrow(metric.label, metric.higher_is_better)
-            grid.add_row(label, f"{estimate.n:,}", format_interval(estimate))
+            label = tables.add_direction_arrow(metric.label, metric.higher_is_better)
+            grid.add_row(label, f"{estimate.n:,}", tables.format_interval(estimate))
     return grid
 
 
@@ -118,14 +101,14 @@ def summarize_verifier(result: Result) -> str | None:
     # The targets ascend, so that the first reachable one is the strictest.
     safe = next((row for row in scores["safe_thresholds"] if row["threshold"] is not None), None)
     recall = (safe or scores).get("recall")
-    recalled = "" if recall is None else f" and a recall of {format_points(recall.value)} %"
+    recalled = "" if recall is None else f" and a recall of {tables.format_points(recall.value)} %"
     if safe is not None:
         return (
             f"{kind.title}{area}: at threshold {format_threshold(safe['threshold'])}, at most "
             f"{100 * safe['target']:g} % {kind.false_positives} (95 % confidence){recalled}."
         )
     reason = "; too few or too similar scores for a safe threshold" if scores["safe_thresholds"] else ""
-    rate = format_percentage(scores[kind.false_positive])
+    rate = tables.format_percentage(scores[kind.false_positive])
     return f"{kind.title}{area}: {rate} {kind.false_positives}{recalled}{reason}."
 
 
@@ -147,11 +130,11 @@ def build_verifier_comparison(results: Sequence[Result]) -> Table | None:
         rate = f"{100 * target:g} %"
         heads = [f"recall at {rate}", "threshold"]
         title = f"Unchanged pairs: recall with at most {rate} false positives (95 % confidence)"
-    grid = create_table(title, "", "AUROC [95 %]", *heads)
+    grid = tables.create_table(title, "", "AUROC [95 %]", *heads)
     for (result, scores), rows in zip(found, passed, strict=True):
-        cells = ["–" if scores["auroc"] is None else format_interval(scores["auroc"])]
+        cells = ["–" if scores["auroc"] is None else tables.format_interval(scores["auroc"])]
         if target in rows:
-            cells += [format_interval(rows[target]["recall"]), format_threshold(rows[target]["threshold"])]
+            cells += [tables.format_interval(rows[target]["recall"]), format_threshold(rows[target]["threshold"])]
         grid.add_row(str(result.model["name"]), *cells, *["–"] * (1 + len(heads) - len(cells)))
     return grid
 
@@ -178,13 +161,13 @@ def _describe_threshold(kind: _Kind, row: Mapping[str, Any]) -> str:
             return f"{target}: {needed}, got {row['available']:,}."
         return f"{target}: no threshold has an upper limit this low on the {row['available']:,} pairs of one half."
     threshold = format_threshold(row["threshold"])
-    chosen = f"{target} (upper limit {format_points(row['bound'])} % {_ONE_HALF}): threshold {threshold}"
+    chosen = f"{target} (upper limit {tables.format_points(row['bound'])} % {_ONE_HALF}): threshold {threshold}"
     confirmed = (
         f"the other half has no {kind.negative} pair to confirm it"
         if row["confirmed"] is None
-        else f"on the other half {format_percentage(row['confirmed'])}"
+        else f"on the other half {tables.format_percentage(row['confirmed'])}"
     )
-    recall = "" if row["recall"] is None else f"; recall on all pairs {format_points(row['recall'].value)} %"
+    recall = "" if row["recall"] is None else f"; recall on all pairs {tables.format_points(row['recall'].value)} %"
     return f"{chosen}; {confirmed}{recall}."
 
 
@@ -212,25 +195,25 @@ _PARTS: Final = (
 """Names, meanings and keys of the numbers without an interval."""
 
 
-def build_verifier_metrics_table(group: ResultGroup) -> TextTable | None:
+def build_verifier_metrics_table(group: figures.ResultGroup) -> figures.TextTable | None:
     """Build the table of all verifier metrics, one column per model. Return None if no model has verifier scores."""
     columns, titles = {}, []
     for scored, kind, scores in _iter_scored(group):
         cells = {}
         for metric in VERIFIER:
             if (estimate := metric.get_estimate({kind.key: scores})) is not None:
-                label = add_direction_arrow(metric.label, metric.higher_is_better)
+                label = tables.add_direction_arrow(metric.label, metric.higher_is_better)
                 article = "an" if kind.positive.startswith("e") else "a"
                 meaning = _MEANINGS[metric.name].format(article=article, positive=kind.positive)
-                cells[label, meaning] = format_interval(estimate)
+                cells[label, meaning] = tables.format_interval(estimate)
         cells |= {(name, meaning): f"{scores[of][key]:.3f}" for name, meaning, of, key in _PARTS if scores[of]}
         columns[scored.model.name] = cells
         titles.append(kind.title.lower())
     about = f"As a {' or '.join(dict.fromkeys(titles))}: values with 95 % intervals"
-    return build_metrics_table(about, columns) if columns else None
+    return figures.build_metrics_table(about, columns) if columns else None
 
 
-def build_threshold_table(group: ResultGroup) -> TextTable | None:
+def build_threshold_table(group: figures.ResultGroup) -> figures.TextTable | None:
     """Build the table of thresholds by target rate of false positives. Return None if no model has probabilities."""
     rows, kinds = [], []
     for scored, kind, scores in _iter_scored(group):
@@ -248,32 +231,32 @@ def build_threshold_table(group: ResultGroup) -> TextTable | None:
         "the one-sided 95 % upper limit of the rate, and confirmed on the other half. Each target needs a minimum "
         f"number of {' or '.join(kind.negative for kind in kinds)} pairs in a half."
     )
-    return TextTable(caption, heads, tuple(rows)) if rows else None
+    return figures.TextTable(caption, heads, tuple(rows)) if rows else None
 
 
 def _format_threshold_cells(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
     if row["threshold"] is not None:
         found = (row["confirmed"], row["recall"])
-        confirmed, recall = ("–" if each is None else format_interval(each) for each in found)
+        confirmed, recall = ("–" if each is None else tables.format_interval(each) for each in found)
         return format_threshold(row["threshold"]), f"{row['bound']:.3f}", confirmed, recall
     if row["available"] < row["needed"]:
         return f"none: {row['available']:,} of {row['needed']:,} pairs", "–", "–", "–"
     return "none reaches it", "–", "–", "–"
 
 
-def build_verifier_figures(group: ResultGroup) -> list[Figure]:
+def build_verifier_figures(group: figures.ResultGroup) -> list[figures.Figure]:
     """Build the reliability diagram, the risk-coverage curve, and the two figures of the threshold sweep."""
     return [each for kind in _KINDS for each in _iter_figures(group, kind) if each is not None]
 
 
-def _iter_figures(group: ResultGroup, kind: _Kind) -> Iterator[Figure | None]:
-    def build(points: Callable[[Any], Any], **attributes: Any) -> Figure | None:
+def _iter_figures(group: figures.ResultGroup, kind: _Kind) -> Iterator[figures.Figure | None]:
+    def build(points: Callable[[Any], Any], **attributes: Any) -> figures.Figure | None:
         # Without scores of this kind, a model has no points.
-        return build_group_figure(
+        return figures.build_group_figure(
             group, lambda scores: points(scores[kind.key]) if scores.get(kind.key) else (), kind="curve", **attributes
         )
 
-    def build_sweep(rate: str, title: str, pairs: str, better: str) -> Figure | None:
+    def build_sweep(rate: str, title: str, pairs: str, better: str) -> figures.Figure | None:
         return build(
             lambda scores: _build_curve((float(row["threshold"]), row[rate]) for row in scores["thresholds"]),
             title=f"{title} by threshold",
@@ -284,7 +267,7 @@ def _iter_figures(group: ResultGroup, kind: _Kind) -> Iterator[Figure | None]:
 
     yield build(
         lambda scores: [(row["score"], row["share"]) for row in (scores["calibration"] or {"bins": ()})["bins"]],
-        references=(FigureSeries("calibrated", _DIAGONAL, is_reference=True),),
+        references=(figures.FigureSeries("calibrated", _DIAGONAL, is_reference=True),),
         title="Reliability diagram",
         about=f"Share of {kind.positive} pairs by probability of {kind.label}, in bins of equally many pairs. A "
         "calibrated model is on the diagonal.",
@@ -313,11 +296,11 @@ def _iter_figures(group: ResultGroup, kind: _Kind) -> Iterator[Figure | None]:
     yield build_sweep("recall", "Recall", kind.positive, "Higher")
 
 
-def _iter_scored(group: ResultGroup) -> Iterator[tuple[ScoredModel, _Kind, Mapping[str, Any]]]:
+def _iter_scored(group: figures.ResultGroup) -> Iterator[tuple[figures.ScoredModel, _Kind, Mapping[str, Any]]]:
     for scored in group.scored_models:
         if (found := _find_scores(scored.result)) is not None:
             yield scored, *found
 
 
 def _build_curve(points: Iterable[tuple[float, float]]) -> list[tuple[float, Estimate]]:
-    return [(x, build_point_estimate(y)) for x, y in points]
+    return [(x, figures.build_point_estimate(y)) for x, y in points]
