@@ -3,13 +3,16 @@ from collections import Counter
 
 import pytest
 
-from unbag.challenge_sets.perturbations.name_mentions import JOINED, NOT_LISTED, PLACE_LEVELS, ROLE
 from unbag.challenge_sets.perturbations.names import (
     FEW,
+    JOINED,
     MIN_NAMES,
+    NOT_LISTED,
     OTHER_PLACE,
+    PLACE_LEVELS,
     PRONOUN,
     REPEATED,
+    ROLE,
     SAME,
     SCOPE,
     UNSURE,
