@@ -3,18 +3,15 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import Any
 
 import pyarrow as pa
 
 from unbag.challenge_sets.base import ACCURACY, ChallengeSet
 from unbag.challenge_sets.pairs import Pairs
 from unbag.challenge_sets.papers import PublishedColumn
-from unbag.challenge_sets.views.figures import build_point_estimate
 from unbag.data.columns import PAIR, ROWS_PER_TABLE
 from unbag.data.labels import get_gold_id
 from unbag.data.sources import compute_source_id
-from unbag.scoring.bootstrap import Estimate
 
 
 class Plain(ChallengeSet):
@@ -67,8 +64,3 @@ class Plain(ChallengeSet):
             sources = list(map(compute_source_id, some))
             ids = [get_gold_id(label, pairs.source.labels) for label in labels]
             yield pa.table([names, sources, premises, hypotheses, ids], schema=pa.schema(PAIR))
-
-    def iter_set_metrics(self, scores: Any) -> Iterator[tuple[str, str, Estimate]]:
-        yield from super().iter_set_metrics(scores)
-        constant = build_point_estimate(scores["majority"], scores["accuracy"].n)
-        yield "majority", "accuracy of the best constant prediction", constant

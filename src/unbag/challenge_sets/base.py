@@ -320,6 +320,9 @@ class ChallengeSet:
         for metric in self.metric_definitions:
             if (estimate := metric.get_estimate(scores)) is not None:
                 yield metric.label, metric.meaning, estimate
+        if "majority" in scores:
+            constant = figures.build_point_estimate(scores["majority"], scores["accuracy"].n)
+            yield "majority", "accuracy of the best constant prediction", constant
 
     def build_figures(self, group: figures.ResultGroup) -> list[figures.Figure | None]:
         """Build the figures of the report. A figure without values is None."""
