@@ -81,42 +81,21 @@ _WORD: Final = "|".join(sorted(_VALUES, key=len, reverse=True))
 _SCALE: Final = "|".join(_SCALES)
 _OPEN: Final = r"(?<![\w$£€#.,/:'’\-–—%&+(])"
 _CLOSE: Final = r"(?![\w\-–—/:'’°]|[.,]\d)"
-_PATTERNS: Final = (
-    (
-        NumberKind.CURRENCY,
-        re.compile(rf"{_OPEN}(?P<unit>[$£€])(?P<numeral>{_DIGITS})(?: (?P<scale>{_SCALE}))?{_CLOSE}"),
-    ),
-    (
-        NumberKind.CURRENCY,
-        re.compile(
-            rf"{_OPEN}(?P<numeral>{_DIGITS}|(?i:{_WORD}))(?: (?P<scale>{_SCALE}))? (?P<unit>dollars|euros){_CLOSE}"
-        ),
-    ),
-    (
-        NumberKind.PERCENTAGE,
-        re.compile(rf"{_OPEN}(?P<numeral>{_DIGITS}|(?i:{_WORD}))(?P<unit>%| percent| per cent){_CLOSE}"),
-    ),
-    (
-        NumberKind.DATE,
-        re.compile(rf"{_OPEN}(?P<unit>{_MONTHS}) (?P<numeral>\d\d?)(?P<year>, [12]\d{{3}}\b)?{_CLOSE}"),
-    ),
-    (NumberKind.DATE, re.compile(rf"{_OPEN}(?P<numeral>\d\d?) (?P<unit>{_MONTHS})(?P<year> [12]\d{{3}}\b)?{_CLOSE}")),
-    (NumberKind.YEAR, re.compile(rf"(?<=\b[Ii]n )(?P<numeral>1[1-9]\d\d|20[0-2]\d){_CLOSE}")),
-    (
-        NumberKind.ORDINAL,
-        re.compile(rf"{_OPEN}(?P<numeral>{'|'.join(_ORDINAL_VALUES)}|\d\d?(?:rd|th))(?= (?P<unit>[a-z]+)\b)"),
-    ),
-    (
-        NumberKind.ORDINAL,
-        re.compile(rf"{_OPEN}(?P<numeral>{'|'.join(_ORDINAL_VALUES)}|\d\d?(?:rd|th))(?=-(?P<unit>century) )"),
-    ),
-    (
-        NumberKind.QUANTITY,
-        re.compile(
-            rf"{_OPEN}(?P<numeral>{_DIGITS}|(?i:{_WORD}))(?: (?P<scale>{_SCALE}))?{_CLOSE}"
-            r"(?= (?:[a-z]+ )?(?P<unit>[a-z]+)\b)"
-        ),
-    ),
+_ORDINAL: Final = rf"{_OPEN}(?P<numeral>{'|'.join(_ORDINAL_VALUES)}|\d\d?(?:rd|th))"
+_AMOUNT: Final = rf"{_OPEN}(?P<numeral>{_DIGITS}|(?i:{_WORD}))(?: (?P<scale>{_SCALE}))?"
+_PATTERNS: Final = tuple(
+    (kind, re.compile(pattern))
+    for kind, pattern in (
+        (NumberKind.CURRENCY, rf"{_OPEN}(?P<unit>[$£€])(?P<numeral>{_DIGITS})(?: (?P<scale>{_SCALE}))?{_CLOSE}"),
+        (NumberKind.CURRENCY, rf"{_AMOUNT} (?P<unit>dollars|euros){_CLOSE}"),
+        (NumberKind.PERCENTAGE, rf"{_OPEN}(?P<numeral>{_DIGITS}|(?i:{_WORD}))(?P<unit>%| percent| per cent){_CLOSE}"),
+        (NumberKind.DATE, rf"{_OPEN}(?P<unit>{_MONTHS}) (?P<numeral>\d\d?)(?P<year>, [12]\d{{3}}\b)?{_CLOSE}"),
+        (NumberKind.DATE, rf"{_OPEN}(?P<numeral>\d\d?) (?P<unit>{_MONTHS})(?P<year> [12]\d{{3}}\b)?{_CLOSE}"),
+        (NumberKind.YEAR, rf"(?<=\b[Ii]n )(?P<numeral>1[1-9]\d\d|20[0-2]\d){_CLOSE}"),
+        (NumberKind.ORDINAL, rf"{_ORDINAL}(?= (?P<unit>[a-z]+)\b)"),
+        (NumberKind.ORDINAL, rf"{_ORDINAL}(?=-(?P<unit>century) )"),
+        (NumberKind.QUANTITY, rf"{_AMOUNT}{_CLOSE}(?= (?:[a-z]+ )?(?P<unit>[a-z]+)\b)"),
+    )
 )
 _NUMERAL: Final = rf"(?:[$£€]?(?:{_DIGITS})|(?i:one|half|quarter|third|dozen|{_WORD}|{_SCALE}))"
 
