@@ -32,7 +32,7 @@ from unbag.challenge_sets.perturbations.soswap_addamod import (
     LABEL_BY_KIND,
     build_soswap_addamod_operators,
     count_adjectives,
-    iter_soswap_addamod_tables,
+    iter_soswap_addamod_rows,
 )
 from unbag.data.labels import LABELS
 from unbag.data.sources import Example, open_data
@@ -85,7 +85,7 @@ def run(engine: str, data: str, pipeline: str, n: int) -> dict[str, Any]:
         else:
             adjectives = count_adjectives(iter_examples(data, n), parser)
             operators = build_soswap_addamod_operators(adjectives=adjectives)
-            for _ in iter_soswap_addamod_tables(iter_examples(data, n), parser, operators, counts):
+            for _ in iter_soswap_addamod_rows(iter_examples(data, n), parser, operators, counts):
                 pass
         cpu_seconds = time.process_time() - begin
     return {
@@ -106,7 +106,7 @@ def reasons(data: str, attested: str | None, pipeline: str) -> str:
         adjectives = count_adjectives(iter_examples(attested, None), parser, adjectives)
     counts: Counter[str] = Counter()
     operators = build_soswap_addamod_operators(adjectives=adjectives)
-    for _ in iter_soswap_addamod_tables(iter_examples(data, None), parser, operators, counts):
+    for _ in iter_soswap_addamod_rows(iter_examples(data, None), parser, operators, counts):
         pass
     lines = [f"| of {counts.pop('premises')} distinct premises | |", "|---|---:|"]
     for kind in LABEL_BY_KIND:

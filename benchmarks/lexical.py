@@ -105,7 +105,7 @@ def tag(engine: str, args: argparse.Namespace, path: Path) -> dict[str, float]:
             for _ in tagger._nlp.pipe(sentences, batch_size=256):
                 pass
         else:
-            tagged = tagger.tag_fine_grained(sentences)
+            tagged = tagger.tag(sentences, is_fine=True)
         cpu_seconds = time.process_time() - begin
     if engine == OURS:
         words = {sentence: select_content_words(found) for sentence, found in tagged.items()}

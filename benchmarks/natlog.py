@@ -69,7 +69,7 @@ def main() -> None:
     assert len(seeds) == len(SEEDS)
     shapes = list(dict.fromkeys(model_checking._nameless(shape) for seed in seeds for shape in shapes_of(seed)))
     if args.file:
-        shapes += [model_checking._nameless(shape) for shape in build_official_logical_forms(read_sicck(args.file)[0])]
+        shapes += [model_checking._nameless(shape) for shape in build_official_logical_forms(read_sicck(args.file))]
         shapes = list(dict.fromkeys(shapes))
     pairs = sum(1 for seed in seeds for _ in modify_seed_pair(seed, combinations=True))
 

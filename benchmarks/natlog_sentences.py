@@ -49,7 +49,7 @@ def timed(labeler: NatlogLabeler, pairs: Sequence[tuple[str, str]]) -> tuple[lis
 
 def of_sicck(labeler: NatlogLabeler, file: Path) -> dict[str, Any]:
     """Score SICCK's rows that have a four-way label."""
-    all_rows, _ = read_sicck(file)
+    all_rows = read_sicck(file)
     from_seeds = [to_four_way_label(compute_relation(shape)) for shape in build_official_logical_forms(all_rows)]
     labelled = zip(all_rows, from_seeds, strict=True)
     rows = [(row.premise, row.hypothesis, row.four_way, label) for row, label in labelled if row.four_way is not None]

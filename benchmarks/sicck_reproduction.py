@@ -32,40 +32,38 @@ from unbag.challenge_sets.perturbations.modifiers import (
     modify_seed_pair,
     split_change_by_sentence,
 )
-from unbag.challenge_sets.perturbations.sicck import SicckRow, read_sicck
+from unbag.challenge_sets.perturbations.sicck import SicckPair, read_sicck
 from unbag.data.labels import FORWARD_ENTAILMENT, REVERSE_ENTAILMENT
 
 
-def count_by_group(rows: Iterable[SicckRow]) -> dict[str, Counter[str]]:
+def count_by_group(rows: Iterable[SicckPair]) -> dict[str, Counter[str]]:
     """Count the rows by modifier type and by modified part (Tables 5 and 6 of the SICCK paper)."""
     rows = list(rows)
-    return {"type": Counter(row.type for row in rows), "part": Counter(row.part for row in rows)}
+    return {"type": Counter(row.modifier_type for row in rows), "part": Counter(row.part for row in rows)}
 
 
-def parse_official_seed_pairs(rows: Iterable[SicckRow]) -> dict[str, SeedPair]:
+def parse_official_seed_pairs(rows: Iterable[SicckPair]) -> dict[str, SeedPair]:
     """Parse the seed pairs of the official SICCK file, i.e. its rows without a modifier, by seed id."""
     seeds = {}
     for row in rows:
-        if row.type == NONE:
+        if row.modifier_type == NONE:
             seed = SeedPair.from_pair(row.premise, row.hypothesis, row.label)
             if seed is None:
-                raise ValueError(
-                    f"row {row.number}: expected a seed pair that can be parsed, got the premise {row.premise!r}"
-                )
-            seeds[row.seed] = seed
+                raise ValueError(f"{row.id}: expected a seed pair that can be parsed, got the premise {row.premise!r}")
+            seeds[row.source_id] = seed
     return seeds
 
 
-def build_official_logical_forms(rows: Sequence[SicckRow]) -> list[PairLogicalForm]:
+def build_official_logical_forms(rows: Sequence[SicckPair]) -> list[PairLogicalForm]:
     """Build the logical form of each row by adding its modifier to the logical form of its seed pair."""
     seeds = parse_official_seed_pairs(rows)
-    return [build_modified_logical_form(seeds[row.seed].shape, *_changes(row)) for row in rows]
+    return [build_modified_logical_form(seeds[row.source_id].shape, *_changes(row)) for row in rows]
 
 
-def _changes(row: SicckRow) -> tuple[Change, Change]:
+def _changes(row: SicckPair) -> tuple[Change, Change]:
     """Determine the changes of a row's premise and hypothesis."""
     return split_change_by_sentence(
-        () if row.type == NONE else ((row.part, MODIFIERS_BY_NAME[row.modifier]),), row.position
+        () if row.modifier_type == NONE else ((row.part, MODIFIERS_BY_NAME[row.modifier]),), row.position
     )
 
 
@@ -83,7 +81,7 @@ class AnnotatorDisagreement(NamedTuple):
     labeller: str | None  # None for equivalence
 
 
-def _disagreement(row: SicckRow, labeller_label: str | None) -> AnnotatorDisagreement:
+def _disagreement(row: SicckPair, labeller_label: str | None) -> AnnotatorDisagreement:
     modifier = MODIFIERS_BY_NAME[row.modifier]
     reading = modifier.name if modifier.quantifier is None else modifier.quantifier.value
     if modifier.type == ADJECTIVE_ADVERB:
@@ -96,7 +94,7 @@ def _disagreement(row: SicckRow, labeller_label: str | None) -> AnnotatorDisagre
     return AnnotatorDisagreement(row.part, reading, BOTH if row.position == BOTH else "one", annotators, labeller)
 
 
-def count_annotator_agreement(rows: Sequence[SicckRow]) -> dict[str, Any]:
+def count_annotator_agreement(rows: Sequence[SicckPair]) -> dict[str, Any]:
     """Count the rows on which the natural-logic labeller agrees with the annotators.
 
     Returns:
@@ -148,7 +146,7 @@ _CAUSES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
 EVERYONE: Final = "everyone of man"
 
 
-def count_reproduced_pairs(rows: Sequence[SicckRow]) -> Counter[str]:
+def count_reproduced_pairs(rows: Sequence[SicckPair]) -> Counter[str]:
     """Count the pairs of the official SICCK file that `modify_seed_pair` reproduces, and the causes of differences.
 
     The comparison ignores case and white space. A cause counts only if it, alone or with one other cause, converts our
@@ -158,14 +156,14 @@ def count_reproduced_pairs(rows: Sequence[SicckRow]) -> Counter[str]:
     generated = {name: {pair[:2] for pair in modify_seed_pair(seed)} for name, seed in seeds.items()}
     counts: Counter[str] = Counter()
     for row in rows:
-        if row.type != NONE:
-            seed = seeds[row.seed]
+        if row.modifier_type != NONE:
+            seed = seeds[row.source_id]
             ours = [
                 (parts, build_modified_sentence(parts, change))
                 for parts, change in zip((seed.premise, seed.hypothesis), _changes(row), strict=True)
             ]
             cause = _cause(ours, (row.premise, row.hypothesis))
-            if cause == SAME and tuple(text for _, text in ours) not in generated[row.seed]:
+            if cause == SAME and tuple(text for _, text in ours) not in generated[row.source_id]:
                 cause = NOT_MADE
             counts[cause] += 1
     return counts
@@ -208,7 +206,7 @@ def main() -> None:
     """Print the counts for the authors' file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", type=Path)
-    rows, _ = read_sicck(parser.parse_args().file)
+    rows = read_sicck(parser.parse_args().file)
     for name, n in count_reproduced_pairs(rows).most_common():
         print(f"{n:>5} {name}")
     agreement = count_annotator_agreement(rows)

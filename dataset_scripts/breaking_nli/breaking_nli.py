@@ -5,7 +5,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from operator import itemgetter
 from pathlib import Path
@@ -44,8 +44,9 @@ from unbag.data.corpora import OFFICIAL
 from unbag.data.downloads import PinnedFile
 from unbag.data.predictions import Columns, SetPredictions
 from unbag.data.sources import PairSource
-from unbag.data.text.entities import EntityRecognizer, precompute_entities
+from unbag.data.text.entities import EntityRecognizer
 from unbag.data.text.parses import Parser
+from unbag.data.text.tagging import precompute_annotations
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.category_accuracy import find_tied_rows, score_breaking_nli
 from unbag.scoring.skill import RowScores
@@ -468,7 +469,9 @@ class _WordData:
         from unbag.challenge_sets.perturbations import numbers  # compiles its many patterns
 
         def annotate() -> Iterator[AnnotatedSentence]:
-            precompute_entities(pipeline, (example.premise for example in source.iter_examples()))
+            create = partial(EntityRecognizer, pipeline)
+            premises = (example.premise for example in source.iter_examples())
+            precompute_annotations(create, EntityRecognizer.recognize, premises)
             # Three passes over the source, since holding the sentences of a large text would need too much memory.
             parses = Parser(pipeline).parse(example.premise for example in source.iter_examples())
             entities = EntityRecognizer(pipeline).recognize(example.premise for example in source.iter_examples())

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from operator import itemgetter
 from typing import Any
 
@@ -17,8 +18,8 @@ from unbag.challenge_sets.views import examples, figures, tables
 from unbag.data.columns import read_numeric_column
 from unbag.data.labels import NOT_ENTAILMENT, TWO_WAY, get_gold_id
 from unbag.data.sources import PairSource
-from unbag.data.text.parses import Parser, precompute_parses
-from unbag.data.text.tagging import PIPELINE
+from unbag.data.text.parses import Parser
+from unbag.data.text.tagging import PIPELINE, precompute_annotations
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.negation_consistency import score_negation
 
@@ -122,7 +123,7 @@ class Negation(ChallengeSet):
     def warm_caches(self, source: PairSource, options: Any) -> None:
         """Parse the premises with several processes. `rows` runs in one process and then reads the cached parses."""
         premises = (premise for _, premise in iter_distinct_premises(source.iter_examples()))
-        precompute_parses(options.pipeline, premises)
+        precompute_annotations(partial(Parser, options.pipeline), Parser.parse, premises)
 
     def build_table(self, result: Result) -> RenderableType:
         """Build the table of the metrics, overall and by operation."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import log
 from typing import Any, ClassVar
 
@@ -25,7 +26,7 @@ from unbag.data.columns import read_column, read_numeric_column
 from unbag.data.predictions import NO_ANSWER, Columns, SetPredictions
 from unbag.data.sources import PairSource
 from unbag.data.text import tokens
-from unbag.data.text.tagging import PIPELINE, Tagger, precompute_tags
+from unbag.data.text.tagging import PIPELINE, Tagger, precompute_annotations
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.permutation_acceptance import ORIGINAL, score_permuted
 from unbag.scoring.pos_minitree import validate_definition
@@ -205,7 +206,7 @@ class Permuted(ChallengeSet):
         # Forked workers share the memory of a tokenizer that is loaded before forking.
         tokens.tokenize("", source.language, characters=options.characters)
         if options.minitrees:
-            precompute_tags(options.pipeline, _iter_training_texts(options))
+            precompute_annotations(partial(Tagger, options.pipeline), Tagger.tag, _iter_training_texts(options))
 
     def count_exclusions(self, counts: Mapping[str, int], options: Any) -> dict[str, int]:
         return {f"with fewer than {options.q} different permutations": counts.get(TOO_FEW, 0)}

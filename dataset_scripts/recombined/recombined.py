@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from operator import itemgetter
 from typing import Any
@@ -32,8 +33,8 @@ from unbag.data.columns import read_column
 from unbag.data.labels import TWO_WAY
 from unbag.data.predictions import Columns
 from unbag.data.sources import PairSource
-from unbag.data.text.parses import Parser, precompute_parses
-from unbag.data.text.tagging import PIPELINE
+from unbag.data.text.parses import Parser
+from unbag.data.text.tagging import PIPELINE, precompute_annotations
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.document_consistency import score_recombined
 
@@ -164,7 +165,7 @@ class Recombined(ChallengeSet):
             example.hypothesis for example in source.iter_examples() if find_example_exclusion_reason(example) is None
         )
         texts = (text for _, text in draw_filler_sentences(source.iter_examples(), options.seed))
-        precompute_parses(options.pipeline, chain(texts, claims))
+        precompute_annotations(partial(Parser, options.pipeline), Parser.parse, chain(texts, claims))
 
     def count_exclusions(self, counts: Mapping[str, int], options: Any) -> dict[str, int]:
         """Select the numbers of examples that are not used as claims, by reason."""

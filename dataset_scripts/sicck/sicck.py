@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from rich.console import RenderableType
 from rich.table import Table
 
@@ -135,7 +134,18 @@ class Sicck(ChallengeSet):
         "but hides what they modify. The control measures how much their presence reveals."
     )
     Options = SicckOptions
-    schema = sicck.SCHEMA
+    own_columns = {
+        "pair": "string",  # id of the row in the original order, in both rows of a pair
+        "reverse": "bool",  # whether premise and hypothesis are exchanged
+        "modifier": "string",
+        "modifier_type": "string",
+        "position": "string",  # modified sentences, by their names in the original order
+        "part": "string",
+        "relation": "string",  # of this row's premise to its hypothesis; two if the annotators disagreed
+        "four_way": "string",  # null if the four-way space has no label for the relation
+        "target": "string",  # label in the requested space
+        "fold": "int32",  # null in generated sets
+    }
     language = "en"
     has_two_label_corpora = False
     machine_made = frozenset({"sentences", "labels"})
@@ -172,37 +182,28 @@ class Sicck(ChallengeSet):
         # The authors' file contains the seeds as ordinary rows without a modifier and with the authors' labels.
         lines = [
             json.dumps(
-                {
-                    "id": sicck.build_seed_source_id(row),
-                    "premise": row.premise,
-                    "hypothesis": row.hypothesis,
-                    "label": row.label,
-                }
+                {"id": seed.source_id, "premise": seed.premise, "hypothesis": seed.hypothesis, "label": seed.label}
             )
-            for row in self._read_official_rows(builder.config)
-            if row.type == _NONE
+            for seed in sicck.read_sicck(self.official.find_file(builder.config))
+            if seed.modifier_type == _NONE
         ]
         return [self.official.open_source("seeds.jsonl", "".join(f"{line}\n" for line in lines).encode())]
 
-    def rows(self, pairs: Pairs) -> Iterator[pa.Table]:
+    def rows(self, pairs: Pairs) -> Iterator[Mapping[str, Any]]:
         """Build both rows of each pair that is built from the seeds."""
         options = pairs.options
         built: Iterator[sicck.SicckPair]
         if options.is_official:
-            rows = self._read_official_rows(options)
-            seeds = [row.seed for row in rows]
-            folds = sicck.assign_folds(seeds, options.folds, method=options.folding, seed=options.seed)
+            official = sicck.read_sicck(self.official.find_file(options))
+            folds = sicck.assign_folds(official, options.folds, method=options.folding, seed=options.seed)
             source_ids = {example.source_id for example in pairs}
-            built = (pair for pair in sicck.build_official_pairs(rows, folds) if pair.source_id in source_ids)
+            both = zip(official, folds, strict=True)
+            built = (pair._replace(fold=fold) for pair, fold in both if pair.source_id in source_ids)
         else:
             # Only sentences without an auxiliary verb need tags, since "the dog runs" could be a noun phrase.
             tagger = Tagger(options.pipeline) if options.pipeline else None
             built = sicck.generate_sicck_pairs(pairs, combinations=options.combinations, tagger=tagger)
-        return sicck.iter_sicck_tables(built, options.space)
-
-    def _read_official_rows(self, options: Any) -> list[sicck.SicckRow]:
-        rows, _ = sicck.read_sicck(self.official.find_file(options))
-        return rows
+        return sicck.iter_sicck_rows(built, options.space)
 
     def score_examples(self, columns: Columns, predictions: SetPredictions) -> RowScores:
         """Compute the row scores: 1 if the four-way label is correct, else 0.

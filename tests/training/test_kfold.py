@@ -40,6 +40,11 @@ RELATIONS = {
 FOLDS = 3
 
 
+def _build_rows(pairs):
+    schema = challenge_sets.get_challenge_set("sicck").get_builder_class().SCHEMA
+    return datasets.Dataset(pa.Table.from_pylist(list(sicck.iter_sicck_rows(pairs, sicck.FOUR_WAY)), schema=schema))
+
+
 @pytest.fixture(scope="module")
 def cross_validation_rows():
     """Return 72 pairs in both directions and three folds."""
@@ -58,7 +63,7 @@ def cross_validation_rows():
         )
         for number, (premise, hypothesis, label) in enumerate(PAIRS)
     ]
-    rows = datasets.Dataset(pa.concat_tables(sicck.iter_sicck_tables(pairs, sicck.FOUR_WAY)))
+    rows = _build_rows(pairs)
     return BuiltSet(SetRequest("sicck"), rows, "en", {"folds": FOLDS}, {"origin": "made up", "revision": "1"})
 
 
@@ -150,7 +155,7 @@ def test_authors_protocol_keeps_reverse_entailment_label(cross_validation_rows):
 
     relations = [Relation.FORWARD_ENTAILMENT, Relation.REVERSE_ENTAILMENT, Relation.NEGATION, Relation.INDEPENDENCE]
     pairs = [of(relation, number) for number, relation in enumerate(each for each in relations for _ in range(2))]
-    rows = datasets.Dataset(pa.concat_tables(sicck.iter_sicck_tables(pairs, sicck.FOUR_WAY)))
+    rows = _build_rows(pairs)
     two = BuiltSet(cross_validation_rows.request, rows, "en", {}, cross_validation_rows.data)
     data = select_fold_data(two, 0, seed=1)
     examples = sorted(example for part in (*data.training, *data.held_out) for example in part.examples)

@@ -21,7 +21,7 @@ from unbag.data import readers
 from unbag.data.labels import ENTAILMENT
 from unbag.data.sources import Example, PairSource
 from unbag.data.text import paragraphs, sentences
-from unbag.data.text.parses import Parser, precompute_parses
+from unbag.data.text.parses import Parser
 from unbag.data.text.sentences import (
     REPEATED,
     build_language_error,
@@ -29,7 +29,7 @@ from unbag.data.text.sentences import (
     find_parse_exclusion_reason,
     is_english,
 )
-from unbag.data.text.tagging import PIPELINE
+from unbag.data.text.tagging import PIPELINE, precompute_annotations
 from unbag.data.text_layout import TextLayout, iter_decoded_lines
 from unbag.utils.files import atomic_write, get_cache_folder
 from unbag.utils.hashing import hash_named_files
@@ -178,7 +178,7 @@ def _sentences(key: str, pipeline: str, documents: Callable[[], Iterator[TextDoc
             raise DataError(build_language_error(where))
         forms = (each.text for each in _candidates(documents()) if each.reason is None)
         # The first pass fills the cache of parses in several processes. The second pass reads from it.
-        precompute_parses(pipeline, forms)
+        precompute_annotations(partial(Parser, pipeline), Parser.parse, forms)
         with atomic_write(path) as tmp, pq.ParquetWriter(tmp, _SCHEMA, compression="zstd") as writer:
             candidates = _candidates(documents())
             while chunk := list(islice(candidates, _CHUNK)):

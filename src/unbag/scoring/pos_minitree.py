@@ -10,7 +10,7 @@ ties depends on the processor. On the data described in the metric's card, the m
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -179,21 +179,17 @@ def compute_sentence_signature(
         known_words = {word for word in map(str.lower, words) if word in training_distributions}
         bits = {word: int(find_top_tags(training_distributions[word], k)) for word in known_words}
         return compute_type_signature(words, encode_tags(tags), bits, radius=radius, k=k)
+    shares = [training_distributions.get(word.lower(), np.zeros(len(TAGS))) for word in words]
     in_training = [word.lower() in training_distributions for word in words]
-    shares = [
-        training_distributions[word.lower()] if is_in_training else np.zeros(len(TAGS))
-        for word, is_in_training in zip(words, in_training, strict=True)
-    ]
     weights = np.asarray(shares, dtype=np.float64).reshape(len(words), len(TAGS))
     return float(compute_signatures(encode_tags(tags), find_top_tags(weights, k), in_training, radius=radius, k=k))
 
 
 def validate_definition(definition: str) -> Definition:
     """Validate the name of a definition of mini-tree overlap (`code` or `text`), and return it."""
-    for name in DEFINITIONS:
-        if definition == name:
-            return name
-    raise ValueError(f"definition: expected one of {', '.join(DEFINITIONS)}, got {definition!r}")
+    if definition not in DEFINITIONS:
+        raise ValueError(f"definition: expected one of {', '.join(DEFINITIONS)}, got {definition!r}")
+    return cast(Definition, definition)
 
 
 def pos_minitree(

@@ -149,7 +149,7 @@ def build_tag_table(words: Sequence[str], sentences: Iterable[str], tagger: Tagg
     """
     names = {name: number for number, name in enumerate(sorted(tagger.fine), start=1)}
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for tagged in tagger.tag_fine_grained(sentences).values():
+    for tagged in tagger.tag(sentences, is_fine=True).values():
         for token, tag in tagged:
             for word in split_words(token):
                 counts[word][tag] += 1

@@ -39,7 +39,7 @@ class _SuffixTagger:
     def __init__(self, *_):
         pass
 
-    def tag_fine_grained(self, sentences):
+    def tag(self, sentences, **options):
         return {text: tuple(tuple(token.split("_")) for token in text.split()) for text in sentences}
 
 

@@ -4,7 +4,6 @@ from tests.challenge_sets.perturbations.conftest import build_parse
 from unbag.challenge_sets.perturbations.arguments import (
     Argument,
     ArgumentRole,
-    ClaimExclusionReason,
     collect_content_stems,
     expand_stems,
     find_claim_arguments,
@@ -15,6 +14,8 @@ from unbag.challenge_sets.perturbations.arguments import (
 )
 
 SUBJECT, OBJECT, NUMBER = ArgumentRole
+VAGUE = "nothing specific besides subject and verb (sits, is outside, does a trick)"
+NO_ARGUMENT = "no argument that is a plain noun phrase with a specific noun"
 
 
 def _build_argument(role, noun, *, verb="", text="", is_plural=False):
@@ -37,18 +38,30 @@ def test_counted_noun_has_number_argument(parse):
 @pytest.mark.parametrize(
     ("claim", "reason"),
     [
-        ("A man is sleeping.", ClaimExclusionReason.VAGUE),  # only subject and verb
-        ("A man is standing on a street.", ClaimExclusionReason.VAGUE),  # a place that may have another description
-        ("A dog is doing a trick.", ClaimExclusionReason.VAGUE),
-        ("A person is performing.", ClaimExclusionReason.NO_ARGUMENT),  # the subject is not specific either
-        ("A men are carrying a ladder.", ClaimExclusionReason.DETERMINER),
-        ("A man are carrying a ladder.", ClaimExclusionReason.DISAGREES),
-        ("A man is not riding a horse.", ClaimExclusionReason.NEGATED),
-        ("A man is riding his horse.", ClaimExclusionReason.NO_ARGUMENT),  # the subject with a pronoun is kept
+        (
+            "A man is sleeping.",
+            VAGUE,
+        ),  # only subject and verb
+        (
+            "A man is standing on a street.",
+            VAGUE,
+        ),  # a place that may have another description
+        ("A dog is doing a trick.", VAGUE),
+        (
+            "A person is performing.",
+            NO_ARGUMENT,
+        ),  # the subject is not specific either
+        ("A men are carrying a ladder.", "a determiner that does not fit its noun"),
+        ("A man are carrying a ladder.", "a verb that does not agree with its subject"),
+        ("A man is not riding a horse.", "a negation, a question or a modal verb"),
+        (
+            "A man is riding his horse.",
+            NO_ARGUMENT,
+        ),  # the subject with a pronoun is kept
     ],
 )
 def test_unsuitable_claim_has_exclusion_reason(parse, claim, reason):
-    assert find_claim_arguments(parse(claim)) is reason
+    assert find_claim_arguments(parse(claim)) == reason
 
 
 def _parse_walk(bound, after=""):
@@ -77,7 +90,7 @@ def test_bounded_number_is_not_exchanged(bound, after):
     found = find_claim_arguments(_parse_walk(bound, after))
     # "no" negates the claim, and "more" or "most" refer to the context, so no argument of the claim is exchanged.
     refers = {"no", "more", "most"} & set(f"{bound} {after}".split())
-    assert isinstance(found, ClaimExclusionReason) if refers else [each.role for each in found] == [SUBJECT]
+    assert isinstance(found, str) if refers else [each.role for each in found] == [SUBJECT]
     assert NUMBER not in {each.role for each in iter_replacement_arguments(_parse_walk(bound, after))}
 
 
@@ -85,7 +98,7 @@ def test_bounded_number_is_not_exchanged(bound, after):
 def test_number_of_time_period_is_not_exchanged(period):
     parse = _parse_walk(f"the {period}")
     found = find_claim_arguments(parse)
-    assert isinstance(found, ClaimExclusionReason) or [each.role for each in found] == [SUBJECT]
+    assert isinstance(found, str) or [each.role for each in found] == [SUBJECT]
     assert NUMBER in {each.role for each in iter_replacement_arguments(parse)}
 
 

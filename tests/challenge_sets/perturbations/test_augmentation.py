@@ -23,7 +23,7 @@ from unbag.challenge_sets.perturbations.augmentation import (
 from unbag.challenge_sets.perturbations.corpus_counts import count_words_and_bigrams
 from unbag.challenge_sets.perturbations.soswap_addamod import (
     build_soswap_addamod_operators,
-    iter_soswap_addamod_tables,
+    iter_soswap_addamod_rows,
     swap_within_vocabulary_half,
 )
 from unbag.challenge_sets.perturbations.substitution import Substituter, create_substituted_generator
@@ -84,8 +84,7 @@ def words_by_half(parser, real_premises, adjectives):
     words = {}
     for half in (TRAINING, HELD_OUT):
         operators = build_soswap_addamod_operators(adjectives=adjectives, min_count=1, words=half)
-        made = iter_soswap_addamod_tables(examples, parser, operators)
-        rows = [row for table in made for row in table.to_pylist()]
+        rows = list(iter_soswap_addamod_rows(examples, parser, operators))
         words[half, "soswap"] = {tuple(_list_nouns(parser, row)) for row in rows if row["kind"] == "soswap"}
         words[half, "addamod"] = {
             (row["adjective"], row["premise_noun"], row["hypothesis_noun"]) for row in rows if row["kind"] == "addamod"

@@ -3,7 +3,8 @@ from collections import Counter
 import pytest
 
 from tests.challenge_sets.perturbations.conftest import build_parse
-from unbag.challenge_sets.perturbations.soswap import SoswapExclusionReason, SwappedSentence, swap_subject_and_object
+from unbag.challenge_sets.perturbations.clauses import ATTACHED, BROKEN, LATER_VERB
+from unbag.challenge_sets.perturbations.soswap import SwappedSentence, swap_subject_and_object
 from unbag.data.text.tokens import tokenize
 
 BE = {"is", "are", "was", "were", "am", "be"}
@@ -55,48 +56,48 @@ a     a     DET   DT  6 det
     ],
 )
 def test_soswap_misread_sentence_is_excluded(first, second, rest):
-    assert swap_subject_and_object(build_parse(CAUGHT.format(first, second, rest))) is SoswapExclusionReason.BROKEN
+    assert swap_subject_and_object(build_parse(CAUGHT.format(first, second, rest))) == BROKEN
 
 
 # Exclusion reasons, each with example sentences for the pipeline.
 REFUSED = {
-    "Is the man holding a bag?": SoswapExclusionReason.QUESTION,
-    "Hold the bag.": SoswapExclusionReason.IMPERATIVE,
-    "There is a man with a bag.": SoswapExclusionReason.EXPLETIVE,
-    "A bag is carried by a man.": SoswapExclusionReason.PASSIVE,
-    "The man is a teacher.": SoswapExclusionReason.COPULA,
-    "A man in a hat": SoswapExclusionReason.NO_VERB,
-    "Opening a box on the table.": SoswapExclusionReason.NO_SUBJECT,
-    "The man, a teacher, opens a box.": SoswapExclusionReason.PUNCTUATED,
-    "The man paints himself.": SoswapExclusionReason.REFLEXIVE,
-    "The man is feeding another man.": SoswapExclusionReason.REFERS_BACK,
-    "The man gives her a box.": SoswapExclusionReason.TWO_OBJECTS,
-    "The man might open a box.": SoswapExclusionReason.MODAL,
-    "The man does not open the box.": SoswapExclusionReason.NEGATED,
-    "A girl is pushing the girl.": SoswapExclusionReason.SAME_WORDS,
-    "He picked up a box.": SoswapExclusionReason.PRONOUN,
-    "A man holds a orange ladder.": SoswapExclusionReason.DETERMINER,
-    "The men holds a ladder.": SoswapExclusionReason.DISAGREES,
-    "The boys swim underwater near a boat.": SoswapExclusionReason.PREPOSITIONAL,
-    "The boy is sitting Indian style.": SoswapExclusionReason.NO_OBJECT,
-    "The man is holding a child's hand.": SoswapExclusionReason.BODY,
-    "Two men are playing chess.": SoswapExclusionReason.HAPPENING,
-    "The man is holding a baby.": SoswapExclusionReason.BOTH_WAYS,
-    "The child slides down a big slide.": SoswapExclusionReason.PLACE,
-    "The man is sitting reading a book.": SoswapExclusionReason.LATER_VERB,
-    "The lady looks to her right and holds a camera.": SoswapExclusionReason.LATER_VERB,
-    "The man carries a plate with food on it.": SoswapExclusionReason.ATTACHED,
-    "The man is painting ladder.": SoswapExclusionReason.BARE,
-    "Two men repairing them": SoswapExclusionReason.PRONOUN,
-    "Anna opens a box.": SoswapExclusionReason.CAPITAL,
-    "A girl holds a cup with water in it near a door.": SoswapExclusionReason.BROKEN,
+    "Is the man holding a bag?": "a question",
+    "Hold the bag.": "an imperative",
+    "There is a man with a bag.": "an expletive (there is, here we have)",
+    "A bag is carried by a man.": "a passive",
+    "The man is a teacher.": "a copula",
+    "A man in a hat": "a noun phrase or another fragment without a main verb",
+    "Opening a box on the table.": "a verb without a subject",
+    "The man, a teacher, opens a box.": "punctuation within a phrase",
+    "The man paints himself.": "a reflexive or reciprocal",
+    "The man is feeding another man.": "a phrase that refers to the other (another, own)",
+    "The man gives her a box.": "an indirect object before the direct one",
+    "The man might open a box.": "a modal verb",
+    "The man does not open the box.": "a negation",
+    "A girl is pushing the girl.": "both phrases have the same words",
+    "He picked up a box.": "a pronoun that cannot move",
+    "A man holds a orange ladder.": "a determiner that does not fit its noun",
+    "The men holds a ladder.": "a verb that does not agree with its subject",
+    "The boys swim underwater near a boat.": "objects of prepositions only",
+    "The boy is sitting Indian style.": "a verb without an object",
+    "The man is holding a child's hand.": "an object that is a part of the body (raise a hand)",
+    "Two men are playing chess.": "an object that is not a thing (play a game, take a nap)",
+    "The man is holding a baby.": "a verb that may hold in both directions",
+    "The child slides down a big slide.": "an object that belongs to a preposition (walks down the road)",
+    "The man is sitting reading a book.": LATER_VERB,
+    "The lady looks to her right and holds a camera.": LATER_VERB,
+    "The man carries a plate with food on it.": ATTACHED,
+    "The man is painting ladder.": "a phrase that lacks its determiner",
+    "Two men repairing them": "a pronoun that cannot move",
+    "Anna opens a box.": "a first word that may be a name",
+    "A girl holds a cup with water in it near a door.": BROKEN,
 }
 
 
 @pytest.mark.parametrize(("premise", "refusal"), REFUSED.items())
 def test_soswap_excluded_premise_has_reason(parser, premise, refusal):
     [parse] = parser.parse([premise])
-    assert swap_subject_and_object(parse) is refusal
+    assert swap_subject_and_object(parse) == refusal
 
 
 @pytest.mark.parametrize(
@@ -199,21 +200,21 @@ STOP = "+. . PUNCT . 3 punct"
 @pytest.mark.parametrize(
     ("parse", "reason"),
     [
-        (build_clause('+" " PUNCT \'\' 3 punct', STOP), SoswapExclusionReason.QUOTED),
+        (build_clause('+" " PUNCT \'\' 3 punct', STOP), "a quotation"),
         (build_clause("more more ADV RBR 3 advmod", "than than ADP IN 6 prep", "birds bird NOUN NNS 7 pobj", STOP),
-         SoswapExclusionReason.COMPARISON),
-        (build_clause(STOP, verb="has have"), SoswapExclusionReason.HAPPENING),
-        (build_clause(STOP, verb="promises promise"), SoswapExclusionReason.TWO_OBJECTS),
+         "a comparison (more than)"),
+        (build_clause(STOP, verb="has have"), "an object that is not a thing (play a game, take a nap)"),
+        (build_clause(STOP, verb="promises promise"), "an indirect object before the direct one"),
         (build_clause("+, , PUNCT , 3 punct", "the the DET DT 8 det", "pet pet NOUN NN 3 npadvmod", STOP),
-         SoswapExclusionReason.BROKEN),
-        (build_clause("+-significantly significantly ADV RB 3 advmod", STOP), SoswapExclusionReason.BROKEN),
-        (build_clause(STOP, before=["Printed print VERB VBN 4 advcl"]), SoswapExclusionReason.BROKEN),
-        (build_clause(STOP, before=["Gate gate PROPN NNP 4 npadvmod"]), SoswapExclusionReason.BROKEN),
+         BROKEN),
+        (build_clause("+-significantly significantly ADV RB 3 advmod", STOP), BROKEN),
+        (build_clause(STOP, before=["Printed print VERB VBN 4 advcl"]), BROKEN),
+        (build_clause(STOP, before=["Gate gate PROPN NNP 4 npadvmod"]), BROKEN),
     ],
 )  # fmt: skip
 def test_written_text_excludes_sentences_that_captions_keep(parse, reason):
     assert isinstance(swap_subject_and_object(parse), SwappedSentence)
-    assert swap_subject_and_object(parse, is_written_text=True) is reason
+    assert swap_subject_and_object(parse, is_written_text=True) == reason
 
 
 def test_written_text_excludes_list_split_by_parser():
@@ -223,7 +224,7 @@ def test_written_text_excludes_list_split_by_parser():
     tail = ("+, , PUNCT , 3 punct", "and and CCONJ CC 3 cc", "ultimately ultimately ADV RB 3 advmod",
             "a a DET DT 10 det", "bird bird NOUN NN 3 conj", STOP)  # fmt: skip
     assert isinstance(swap_subject_and_object(build_clause(*tail)), SwappedSentence)
-    assert swap_subject_and_object(build_clause(*tail), is_written_text=True) is SoswapExclusionReason.BROKEN
+    assert swap_subject_and_object(build_clause(*tail), is_written_text=True) == BROKEN
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 from collections import Counter
 
-import pyarrow as pa
 import pytest
 
 from unbag.challenge_sets.perturbations.augmentation import (
@@ -9,10 +8,9 @@ from unbag.challenge_sets.perturbations.augmentation import (
     sample_generated_pairs,
 )
 from unbag.challenge_sets.perturbations.soswap_addamod import (
-    SCHEMA,
     build_soswap_addamod_operators,
     count_adjectives,
-    iter_soswap_addamod_tables,
+    iter_soswap_addamod_rows,
 )
 from unbag.data.labels import LABELS
 from unbag.data.sources import Example, open_data
@@ -36,8 +34,7 @@ def adjectives(parser):
 
 
 def _build_rows(parser, counts=None, **options):
-    tables = iter_soswap_addamod_tables(EXAMPLES, parser, build_soswap_addamod_operators(**options), counts)
-    return pa.concat_tables([*tables, pa.Table.from_pylist([], schema=SCHEMA)]).to_pylist()
+    return list(iter_soswap_addamod_rows(EXAMPLES, parser, build_soswap_addamod_operators(**options), counts))
 
 
 def test_each_distinct_premise_is_used_once_per_kind(parser, adjectives):
@@ -68,8 +65,8 @@ def test_number_of_snli_swaps_equals_card(shared, parser):
     [path] = (shared / "hub" / "datasets" / "stanfordnlp" / "snli" / "plain_text").glob("validation-*.parquet")
     counts = Counter()
     examples = open_data(path, labels=LABELS).iter_examples()
-    tables = iter_soswap_addamod_tables(examples, parser, build_soswap_addamod_operators("soswap"), counts)
-    assert sum(map(len, tables)) == counts["soswap"]
+    rows = iter_soswap_addamod_rows(examples, parser, build_soswap_addamod_operators("soswap"), counts)
+    assert len(list(rows)) == counts["soswap"]
     assert counts["premises"] == 3319 == sum(n for name, n in counts.items() if name.startswith("soswap"))
     assert counts["soswap"] == pytest.approx(380, abs=10)
 

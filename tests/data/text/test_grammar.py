@@ -1,11 +1,13 @@
 """Tests of agreement, articles, plurals, entities and replacement."""
 
+from functools import partial
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.challenge_sets.perturbations.conftest import build_parse
-from unbag.data.text.entities import Entity, EntityRecognizer, precompute_entities
+from unbag.data.text.entities import Entity, EntityRecognizer
 from unbag.data.text.grammar import (
     adapt_article,
     find_phrase_difference,
@@ -18,6 +20,7 @@ from unbag.data.text.parses import (
     Parser,
     conjugate_verb,
 )
+from unbag.data.text.tagging import precompute_annotations
 from unbag.utils import parallel
 
 FORMS = [
@@ -125,7 +128,8 @@ def test_entities_do_not_depend_on_order_or_cache(pipeline, tmp_path):
 @pytest.mark.nightly
 def test_several_processes_recognize_same_entities(pipeline, tmp_path):
     with parallel.set_num_proc(2):
-        precompute_entities(pipeline, SENTENCES, cache=tmp_path / "ahead")
+        create = partial(EntityRecognizer, pipeline, cache=tmp_path / "ahead")
+        precompute_annotations(create, EntityRecognizer.recognize, SENTENCES)
     [file] = (tmp_path / "ahead").glob("*.sqlite")
     assert file.stat().st_size
     one, ahead = (EntityRecognizer(pipeline, cache=tmp_path / name) for name in ("one", "ahead"))

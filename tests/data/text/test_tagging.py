@@ -3,14 +3,15 @@ import os
 import sqlite3
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 
 from unbag.baselines.lexical.fitting import LexicalTrainingOptions, fit_or_load_lexical_model
 from unbag.data import demo
 from unbag.data.text import tagging
-from unbag.data.text.parses import Parser, precompute_parses
-from unbag.data.text.tagging import Tagger, precompute_tags
+from unbag.data.text.parses import Parser
+from unbag.data.text.tagging import Tagger, precompute_annotations
 from unbag.utils import parallel
 
 
@@ -35,12 +36,12 @@ def test_words_have_universal_tags(pipeline, tmp_path):
 def test_sentence_is_tagged_once_for_both_tag_sets(pipeline, tmp_path, monkeypatch):
     sentences = ["A man sleeps.", "A woman runs.", "A man sleeps."]
     tagger = Tagger(pipeline, cache=tmp_path)
-    first, fine = tagger.tag(sentences), tagger.tag_fine_grained(sentences)
+    first, fine = tagger.tag(sentences), tagger.tag(sentences, is_fine=True)
     assert set(first) == set(fine) == set(sentences)
     again = Tagger(pipeline, cache=tmp_path)
     asked = []
     monkeypatch.setattr(again._nlp, "pipe", lambda new, **_: asked.extend(new) or iter(()))
-    assert (again.tag(sentences), again.tag_fine_grained(sentences)) == (first, fine)
+    assert (again.tag(sentences), again.tag(sentences, is_fine=True)) == (first, fine)
     assert asked == []
 
 
@@ -49,7 +50,7 @@ def test_fine_tags_are_same_without_attribute_ruler(pipeline, tmp_path):
     complete, fast = Tagger(pipeline, cache=tmp_path / "complete"), Tagger(pipeline, cache=tmp_path / "fast")
     universal = complete.tag(sentences)
     assert fast._skipped_for_fine == ["attribute_ruler"]
-    assert fast.tag_fine_grained(sentences) == complete.tag_fine_grained(sentences)
+    assert fast.tag(sentences, is_fine=True) == complete.tag(sentences, is_fine=True)
     assert fast.tag(sentences) == universal
     assert fast._nlp.pipe_names == complete._nlp.pipe_names
 
@@ -61,7 +62,7 @@ def test_attribute_ruler_that_sets_fine_tags_is_used(pipeline, tmp_path):
     own.get_pipe("attribute_ruler").add(patterns=[[{"LOWER": "dogs"}]], attrs={"TAG": "NN"})
     own.to_disk(tmp_path / "own")
     tagger = Tagger(tmp_path / "own", cache=tmp_path / "cache")
-    [tagged] = tagger.tag_fine_grained(["Two dogs run."]).values()
+    [tagged] = tagger.tag(["Two dogs run."], is_fine=True).values()
     assert ("dogs", "NN") in tagged
 
 
@@ -85,11 +86,11 @@ def test_tag_ahead_fills_cache(pipeline, tmp_path, monkeypatch):
     sentences = [text for example in list(demo.iter_demo_pairs("train"))[:40] for text in example[1:3]]
     alone = Tagger(pipeline, cache=tmp_path / "alone")
     with parallel.set_num_proc(2):
-        precompute_tags(pipeline, iter(sentences), cache=tmp_path / "ahead")
+        precompute_annotations(partial(Tagger, pipeline, cache=tmp_path / "ahead"), Tagger.tag, iter(sentences))
     afterwards = Tagger(pipeline, cache=tmp_path / "ahead")
     asked = []
     monkeypatch.setattr(afterwards._nlp, "pipe", lambda new, **_: asked.extend(new) or iter(()))
-    assert afterwards.tag_fine_grained(sentences) == alone.tag_fine_grained(sentences)
+    assert afterwards.tag(sentences, is_fine=True) == alone.tag(sentences, is_fine=True)
     assert afterwards.tag(sentences) == alone.tag(sentences)
     assert asked == []
 
@@ -105,7 +106,8 @@ def test_parse_ahead_fills_cache(pipeline, tmp_path, monkeypatch, tag):
 
     alone = Parser(pipeline, cache=tmp_path / "alone")
     with parallel.set_num_proc(2):
-        precompute_parses(pipeline, iter(sentences), tag=tag, cache=tmp_path / "ahead")
+        create = partial(Parser, pipeline, cache=tmp_path / "ahead")
+        precompute_annotations(create, partial(Parser.parse, tag=tag), iter(sentences))
     afterwards = Parser(pipeline, cache=tmp_path / "ahead")
     monkeypatch.setattr(afterwards, "_parse", lambda new, tag: iter([pytest.fail("parsed again")] if new else []))
     assert parses(afterwards) == parses(alone) != []
@@ -115,12 +117,12 @@ def test_parse_ahead_fills_cache(pipeline, tmp_path, monkeypatch, tag):
 def test_annotation_in_script_without_main_guard_runs_once(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
-        "import functools, multiprocessing\n"
+        "import builtins, functools, multiprocessing\n"
         "multiprocessing.set_start_method('forkserver', force=True)\n"  # the default of Python 3.14
         "from unbag.data.text.tagging import precompute_annotations\n"
         "from unbag.utils import parallel\n"
         "with parallel.set_num_proc(2):\n"
-        "    precompute_annotations(functools.partial(functools.partial, map, print), ['A dog.'])\n"
+        "    precompute_annotations(functools.partial(getattr, builtins, 'print'), map, ['A dog.'])\n"
     )
     done = subprocess.run([sys.executable, script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -148,8 +150,8 @@ def test_model_fitted_by_several_processes_has_same_bits(pipeline, tmp_path, mon
     assert json.loads(models[0]["config.json"])["record"]["pairs"] == 150
 
 
-def _build_exiting_reader():
-    return lambda sentences: os._exit(1)
+def _exit(annotator, sentences):
+    os._exit(1)
 
 
 def test_killed_annotation_process_error_names_num_proc():
@@ -157,4 +159,4 @@ def test_killed_annotation_process_error_names_num_proc():
         parallel.set_num_proc(2),
         pytest.raises(ValueError, match=r"--num-proc: expected all tagging or parsing processes to finish"),
     ):
-        tagging.precompute_annotations(_build_exiting_reader, ["A dog."] * 9)
+        tagging.precompute_annotations(object, _exit, ["A dog."] * 9)

@@ -9,12 +9,13 @@ and pronouns.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Final
 
 from unbag.baselines.lexical.features import Words, collect_words
 from unbag.data.corpora import LANGUAGES
 from unbag.data.text.tagging import ALL as ALL
-from unbag.data.text.tagging import PIPELINE, Tagged, Tagger, precompute_tags
+from unbag.data.text.tagging import PIPELINE, Tagged, Tagger, precompute_annotations
 from unbag.data.text.tokens import build_tokenizer_identity
 
 PENN: Final = frozenset("NN NNS NNP NNPS VB VBD VBG VBN VBP VBZ JJ JJR JJS RB RBR RBS EX".split())
@@ -88,7 +89,7 @@ class WordSelector:
     def select_words(self, sentences: Iterable[str]) -> dict[str, Words]:
         """Select the words of each distinct sentence: lowercase, unique, sorted."""
         if self._pipeline != ALL and not self.is_by_type:
-            tagged = self._tag(sentences)
+            tagged = self._tagger.tag(sentences, is_fine=self._is_english)
             return {sentence: select_content_words(tags, self._content_tags) for sentence, tags in tagged.items()}
         words = {sentence: collect_words(sentence, self._language) for sentence in set(sentences)}
         if not self.is_by_type:
@@ -104,7 +105,7 @@ class WordSelector:
         """Count the tags of words in training sentences. Repeated sentences are counted each time."""
         self._types = None
         sentences = list(sentences)
-        tagged = self._tag(sentences)
+        tagged = self._tagger.tag(sentences, is_fine=self._is_english)
         for sentence in sentences:
             for token, tag in tagged[sentence]:
                 self._counts[token.lower()][tag] += 1
@@ -112,10 +113,8 @@ class WordSelector:
     def precompute_tags(self, sentences: Iterable[str]) -> None:
         """Tag sentences in advance with several processes, if multiprocessing is enabled and tags are needed."""
         if self._pipeline != ALL:
-            precompute_tags(self._pipeline, sentences, is_fine_grained=self._is_english)
-
-    def _tag(self, sentences: Iterable[str]) -> dict[str, Tagged]:
-        return self._tagger.tag_fine_grained(sentences) if self._is_english else self._tagger.tag(sentences)
+            tag = partial(Tagger.tag, is_fine=self._is_english)
+            precompute_annotations(partial(Tagger, self._pipeline), tag, sentences)
 
 
 def find_most_frequent_tag(counts: Mapping[str, int]) -> str:

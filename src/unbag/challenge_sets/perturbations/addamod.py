@@ -3,49 +3,18 @@
 "A man walks a dog." becomes the premise "A young man walks a dog." and the hypothesis "A man walks a young dog.".
 Neither sentence entails the other, and neither contradicts the other, so the label is neutral.
 
-Adjectives. The corpus must contain the adjective directly before both nouns, as their modifier (`AdjectiveCounts`). The
-adjective must also be able to move, which requires two conditions:
-
-- The adjective expresses a property. It belongs to a class that English orders (size, age, colour;
-  `unbag.data.text.grammar`), or the corpus contains it as a predicate ("is homeless"). Relational adjectives are rarely
-  predicates (a live band, military men).
-- The adjective forms no name or collocation with either noun ("American flag", "martial arts"). A collocation occurs at
-  least `COLLOCATION` times as often as expected by chance (pointwise mutual information, Church and Hanks 1990).
-
-Adjectives of origin modify only people and animals, because with things they denote a kind (Chinese food).
-
-In written text, adjectives are added only if English orders them and they express no opinion. Others denote a relation
-more often than in captions ("local families in our community" are families in our local community). A sentence with
-"including" is excluded, because an adjective of a group also holds for its members ("young people including a man").
-
-Position. The adjective stands before the noun or before the noun's compounds ("a red fire truck"), and after
-determiners and numbers. The article a or an adapts to its sound. Among other adjectives, the position follows the
-English order of classes (size before age before colour). A noun takes no adjective of a class that it already has (a
-big dog is not also a small one), nor beside an adjective of unknown class. The adjective is also rejected in these
-cases:
-
-- The noun implies it (a young child) or contradicts it (an old boy).
-- The sentence contradicts it (a blond man with black hair).
-- The combination comes from parsing errors: people are not blue, and only people are elderly.
-
-Nouns. Candidates are the heads of two noun phrases with different lemmas. The heads are common nouns that are plural or
-have a determiner, possessor or number. Excluded are:
-
-- nouns that occur twice;
-- nouns that do not name an object (front, pair, game, dancing);
-- plurals without a singular (jeans);
-- nouns whose adjective could modify a neighbour ("young men and women");
-- both nouns of "a group of people" or "dressed as a clown", because an adjective says the same of either noun.
-
-A premise with a negation is excluded, because "without a hat" entails "without a red hat".
+The corpus must contain the adjective directly before both nouns, as their modifier (`AdjectiveCounts`). The adjective
+must also be able to move: it expresses a property, forms no name or collocation with either noun, and fits both nouns
+in the sentence. The card of the set describes the criteria for adjectives, nouns and positions. In written text,
+adjectives are added only if English orders them and they express no opinion. Others denote a relation more often than
+in captions ("local families in our community" are families in our local community).
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
-from enum import StrEnum
 from itertools import combinations, islice
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -71,23 +40,9 @@ from unbag.data.text.grammar import (
 from unbag.data.text.parses import Parse
 from unbag.utils import rng
 
-T = TypeVar("T")
-
 DEFAULT_SEED: Final = 13
 DEFAULT_MIN_COUNT: Final = 2
 """Minimum count of an adjective with each of the two nouns. A single occurrence may be a parsing error."""
-
-
-class AddAmodExclusionReason(StrEnum):
-    """Reason why no AddAmod pair is built from a premise."""
-
-    DETERMINER = "a determiner that does not fit its noun"
-    NEGATED = "a negation"
-    MEMBERS = "a group and its members (people including a man)"
-    ONE_NOUN = "fewer than two nouns that take an adjective"
-    NOT_SHARED = "no adjective that is attested with two of its nouns"
-    NOT_FREE = "no such adjective outside fixed phrases (American flag, live band)"
-    NOT_TAKEN = "no such adjective that fits both nouns in this sentence"
 
 
 ADJECTIVE: Final = "JJ"
@@ -114,7 +69,7 @@ class AdjectiveCounts:
 
     def __init__(self, parses: Iterable[Parse] = ()) -> None:
         """Count the modifiers in some parses (default: none)."""
-        self._counts: dict[str, dict[str, int]] = {}  # noun → adjective → count
+        self._counts: defaultdict[str, Counter[str]] = defaultdict(Counter)  # noun → adjective → count
         self._modifiers: Counter[str] = Counter()  # counts of adjectives, over all nouns
         self._modified: Counter[str] = Counter()  # counts of modified nouns, over all adjectives
         self._total = 0
@@ -134,8 +89,7 @@ class AdjectiveCounts:
             elif is_whole and adjective.isalpha() and adjective not in _NOT_ADDED and _modifies(parse, i):
                 self._shared.clear()
                 noun = parse.lemmas[parse.heads[i]].lower()
-                counts = self._counts.setdefault(noun, {})
-                counts[adjective] = counts.get(adjective, 0) + 1
+                self._counts[noun][adjective] += 1
                 self._modifiers[adjective] += 1
                 self._modified[noun] += 1
                 self._total += 1
@@ -146,11 +100,8 @@ class AdjectiveCounts:
         The result maps each adjective to the smaller of its two counts.
         """
         if (counts := self._shared.get((first, second))) is None:
-            one, other = self._counts.get(first, {}), self._counts.get(second, {})
-            # Sorted, because the order of a set of strings differs between processes and the draw depends on the order.
-            counts = {
-                adjective: min(one[adjective], other[adjective]) for adjective in sorted(one.keys() & other.keys())
-            }
+            # Sorted, because the draw depends on the order.
+            counts = dict(sorted((self._counts[first] & self._counts[second]).items()))
             if len(self._shared) < _MAX_CACHED_PAIRS:
                 self._shared[first, second] = counts
         return {adjective: n for adjective, n in counts.items() if n >= min_count}
@@ -168,7 +119,7 @@ class AdjectiveCounts:
 
         c(a, n) · c / (c(a) · c(n)), where c counts adjectives before nouns. The ratio is 0 if c(a, n) is 0.
         """
-        together = self._counts.get(noun, {}).get(adjective, 0)
+        together = self._counts[noun][adjective]
         return together * self._total / (self._modifiers[adjective] * self._modified[noun]) if together else 0.0
 
 
@@ -196,13 +147,13 @@ def build_addamod_pair(
     min_count: int = DEFAULT_MIN_COUNT,
     words: str = ALL,
     is_written_text: bool = False,
-) -> AddAmodPair | AddAmodExclusionReason:
+) -> AddAmodPair | str:
     """Build a pair by adding an adjective to one noun in the premise and to another noun in the hypothesis.
 
     A random draw selects a start among all pairs of nouns. The operator takes the first pair from there, in cyclic
     order, that shares a fitting adjective. Which noun is modified in the premise is random too. The adjective is drawn
     from those that fit both nouns, weighted by the smaller of the two counts. The result depends only on the seed, the
-    sentence and the counts.
+    sentence and the counts. Return the reason if there is no pair.
 
     Args:
         min_count: Minimum count of the adjective with each noun.
@@ -210,35 +161,34 @@ def build_addamod_pair(
             (`challenge_sets.perturbations.vocabulary_split`).
         is_written_text: Whether the sentence is written text, for which fewer adjectives are used (default: a caption).
     """
-    if not has_matching_determiners(parse):
-        return AddAmodExclusionReason.DETERMINER
     present = parse.lower_words
+    if not has_matching_determiners(parse):
+        return "a determiner that does not fit its noun"
     if not _DENYING.isdisjoint(present):
-        return AddAmodExclusionReason.NEGATED
+        return "a negation"  # "without a hat" entails "without a red hat"
     if is_written_text and "including" in present:
-        return AddAmodExclusionReason.MEMBERS
-    nouns = [noun for noun in _nouns(parse) if are_in_vocabulary_half(words, [_lemma(parse, noun)])]
-    pairs = [pair for pair in combinations(nouns, 2) if _differ(parse, pair[0].head, pair[1].head)]
+        return "a group and its members (people including a man)"
+    nouns = [noun for noun in _nouns(parse) if are_in_vocabulary_half(words, [noun.lemma])]
+    pairs = [pair for pair in combinations(nouns, 2) if _differ(parse, *pair)]
     if not pairs:
-        return AddAmodExclusionReason.ONE_NOUN
+        return "fewer than two nouns that take an adjective"
     fitting = []
-    # The reported reason is the last condition that some pair of nouns reached.
-    reason = AddAmodExclusionReason.NOT_SHARED
+    reason = 0  # number of conditions that the adjectives of some pair of nouns fulfil
     for one, other in pairs:
-        shared = adjectives.find_shared(_lemma(parse, one), _lemma(parse, other), min_count)
-        shared = {a: n for a, n in shared.items() if a not in present and are_in_vocabulary_half(words, [a])}
-        if is_written_text:
-            shared = {a: n for a, n in shared.items() if get_adjective_rank(a) not in (None, OPINION)}
-        free = {a: n for a, n in shared.items() if _is_free(parse, adjectives, a, one, other, min_count)}
+        shared = {
+            adjective: n
+            for adjective, n in adjectives.find_shared(one.lemma, other.lemma, min_count).items()
+            if adjective not in present
+            and are_in_vocabulary_half(words, [adjective])
+            and not (is_written_text and get_adjective_rank(adjective) in (None, OPINION))
+        }
+        free = {a: n for a, n in shared.items() if _is_free(adjectives, a, (one.lemma, other.lemma), min_count)}
         fit = {a: n for a, n in free.items() if one.takes(parse, a) and other.takes(parse, a)}
+        reason = max(reason, bool(shared) + bool(free))
         if fit:
             fitting.append(((one, other), fit))
-        elif free:
-            reason = AddAmodExclusionReason.NOT_TAKEN
-        elif shared and reason is AddAmodExclusionReason.NOT_SHARED:
-            reason = AddAmodExclusionReason.NOT_FREE
     if not fitting:
-        return reason
+        return _NO_ADJECTIVE[reason]
     choice, weight, direction = rng.generate_random_numbers(
         rng.compute_key(seed, "addamod", str(parse)), np.arange(3)
     ).tolist()
@@ -253,19 +203,19 @@ def build_addamod_pair(
     return AddAmodPair(premise, hypothesis, adjective, parse.words[noun.head], parse.words[other_noun.head])
 
 
-def _lemma(parse: Parse, noun: "_Noun") -> str:
-    return parse.lemmas[noun.head].lower()
+_NO_ADJECTIVE: Final = (
+    "no adjective that is attested with two of its nouns",
+    "no such adjective outside fixed phrases (American flag, live band)",
+    "no such adjective that fits both nouns in this sentence",
+)
 
 
-def _is_free(
-    parse: Parse, adjectives: AdjectiveCounts, adjective: str, one: "_Noun", other: "_Noun", min_count: int
-) -> bool:
+def _is_free(adjectives: AdjectiveCounts, adjective: str, nouns: tuple[str, str], min_count: int) -> bool:
     """Check whether an adjective expresses a property and forms no name with either noun."""
     if not adjectives.is_property(adjective, min_count):
         return False
-    nouns = [_lemma(parse, noun) for noun in (one, other)]
     if get_adjective_rank(adjective) == ORIGIN and not _LIVING.issuperset(nouns):
-        return False
+        return False  # with things, an origin denotes a kind (Chinese food)
     return all(adjectives.compute_association(adjective, noun) < COLLOCATION for noun in nouns)
 
 
@@ -273,67 +223,60 @@ class _Noun(NamedTuple):
     """A noun that can take an adjective."""
 
     head: int  # position of the noun itself
+    lemma: str
     start: int  # position of the first adjective or compound before the noun; `head` if there is none
     adjectives: tuple[int, ...]  # positions of the adjectives before the noun
 
     def takes(self, parse: Parse, adjective: str) -> bool:
         """Check whether an adjective can modify the noun, given the adjectives that the noun already has."""
-        noun = _lemma(parse, self)
-        if adjective in _INHERENT.get(noun, ()) or (adjective in _NOT_OF_PEOPLE and noun in PEOPLE):
-            return False
-        if noun in ANIMALS and adjective in _NOT_OF_ANIMALS:
-            return False
-        if adjective in _OF_AGE and noun in _YOUNG:
-            return False
-        if get_adjective_rank(adjective) == AGE and not _IMPLIES_AGE.isdisjoint(parse.lower_words):
-            return False
-        if adjective in _OF_HAIR and not _HAIR.isdisjoint(parse.lower_words):
-            return False
-        if (adjective in _OF_PEOPLE and noun not in PEOPLE) or (adjective in _OF_THE_LIVING and noun not in _LIVING):
-            return False
+        noun, rank = self.lemma, get_adjective_rank(adjective)
         ranks = [get_adjective_rank(parse.words[i]) for i in self.adjectives]
-        new_rank = get_adjective_rank(adjective)
-        if {COLOUR, ORIGIN} <= {new_rank, *ranks}:
-            return False  # "a black Asian man": the colour may be meant as an origin
-        return not ranks or (None not in ranks and new_rank is not None and new_rank not in ranks)
+        if ranks and (None in (rank, *ranks) or rank in ranks):
+            return False
+        return not (
+            adjective in _INHERENT.get(noun, ())
+            or (adjective in _NOT_OF_PEOPLE and noun in PEOPLE)
+            or (adjective in _NOT_OF_ANIMALS and noun in ANIMALS)
+            or (adjective in _OF_AGE and noun in _YOUNG)
+            or (adjective in _OF_PEOPLE and noun not in PEOPLE)
+            or (adjective in _OF_THE_LIVING and noun not in _LIVING)
+            or (rank == AGE and not _IMPLIES_AGE.isdisjoint(parse.lower_words))
+            or (adjective in _OF_HAIR and not _HAIR.isdisjoint(parse.lower_words))
+            or {COLOUR, ORIGIN} <= {rank, *ranks}  # "a black Asian man": the colour may be meant as an origin
+        )
 
-    def position(self, parse: Parse, adjective: str) -> int:
+    def find_position(self, parse: Parse, adjective: str) -> int:
         """Find the index of the token before which the adjective is inserted."""
         if not self.adjectives:
             return self.start
-        new = get_adjective_rank(adjective)
-        after = [i for i in self.adjectives if (get_adjective_rank(parse.words[i]) or 0) > (new or 0)]
-        return after[0] if after else self.adjectives[-1] + 1
+        rank = get_adjective_rank(adjective) or 0
+        after = (i for i in self.adjectives if (get_adjective_rank(parse.words[i]) or 0) > rank)
+        return next(after, self.adjectives[-1] + 1)
 
 
 def _nouns(parse: Parse) -> list[_Noun]:
-    common = [i for i, tag in enumerate(parse.tags) if tag in ("NN", "NNS")]
-    lemmas = [parse.lemmas[i].lower() for i in common]
+    """List the nouns of a sentence that can take an adjective. Their lemmas differ."""
+    lemmas = {i: parse.lemmas[i].lower() for i, tag in enumerate(parse.tags) if tag in ("NN", "NNS")}
     # Two occurrences of a noun may refer to the same object.
-    once = [i for i, lemma in zip(common, lemmas, strict=True) if lemmas.count(lemma) == 1]
-    return [noun for i in once if (noun := _noun(parse, i)) is not None]
+    counts = Counter(lemmas.values())
+    return [noun for i, lemma in lemmas.items() if counts[lemma] == 1 and (noun := _noun(parse, i, lemma)) is not None]
 
 
-def _noun(parse: Parse, head: int) -> _Noun | None:
-    """Analyse a token as a noun that can take an adjective; None if it cannot."""
-    word = parse.lower_words[head]
-    lemma = parse.lemmas[head].lower()
+def _noun(parse: Parse, head: int, lemma: str) -> _Noun | None:
+    """Analyse a token as a noun that can take an adjective. Return None if it cannot."""
+    word, lefts = parse.lower_words[head], [i for i in parse.children(head) if i < head]
     if parse.pos[head] != "NOUN" or not word.isalpha() or word in MISREAD or word in _WITHOUT or lemma in _NO_OBJECT:
         return None
-    if word.endswith("ing") and word not in _THINGS_IN_ING:
+    if (word.endswith("ing") and word not in _THINGS_IN_ING) or any(parse.lower_words[i] in _REFERRING for i in lefts):
         return None
     if not _stands_alone(parse, head) or _may_be_a_verb(parse, head):
         return None
     if parse.words[head + 1 : head + 2] == (",",) and parse.tags[head + 2 : head + 3] == ("CD",):
         return None  # "three children, two boys and a girl": an adjective of the children holds for the boys
-    lefts = [i for i in parse.children(head) if i < head]
-    outer = [
-        i for i in lefts if parse.deps[i] in ("det", "predet", "poss", "nummod") or parse.lower_words[i] in _QUANTITIES
-    ]
+    outer_deps = ("det", "predet", "poss", "nummod")
+    outer = [i for i in lefts if parse.deps[i] in outer_deps or parse.lower_words[i] in _QUANTITIES]
     inner = [i for i in lefts if i not in outer]
-    if (not outer and parse.tags[head] == "NN") or any(parse.lower_words[i] in _REFERRING for i in lefts):
-        return None
-    if outer and inner and max(outer) > min(inner):
+    if (not outer and parse.tags[head] == "NN") or (outer and inner and outer[-1] > inner[0]):
         return None
     if any(parse.deps[i] == "poss" and parse.pos[i] != "PRON" for i in outer):
         return None  # "a fisherman's hat": the adjective would go before the fisherman
@@ -350,15 +293,14 @@ def _noun(parse: Parse, head: int) -> _Noun | None:
     if " ".join(parse.words[start : head + 1]).lower().endswith(_FIXED):
         return None
     # Compounds that are also adjectives count: an orange jumpsuit, a red brick wall.
-    adjectives = [
-        i for i in range(start, head) if parse.tags[i] == ADJECTIVE or get_adjective_rank(parse.words[i]) is not None
-    ]
-    return _Noun(head, start, tuple(adjectives))
+    before = range(start, head)
+    adjectives = (i for i in before if parse.tags[i] == ADJECTIVE or get_adjective_rank(parse.words[i]) is not None)
+    return _Noun(head, lemma, start, tuple(adjectives))
 
 
 def _may_be_a_verb(parse: Parse, head: int) -> bool:
     """Check whether the context of a bare plural is that of a verb: "and waves a flag", "joy lights up"."""
-    if parse.tags[head] != "NNS" or _determined(parse, head) or head + 1 == len(parse.words):
+    if parse.tags[head] != "NNS" or parse.has_child(head, *_DETERMINING) or head + 1 == len(parse.words):
         return False
     return parse.pos[head + 1] in ("DET", "NOUN", "PRON") or parse.tags[head + 1] == "RP"
 
@@ -370,28 +312,24 @@ def _premodifies(parse: Parse, i: int) -> bool:
     return parse.deps[i] == "compound" or (parse.words[i] == "-" and not parse.spaces[i])
 
 
+_DETERMINING: Final = ("det", "poss", "nummod")
+
+
 def _stands_alone(parse: Parse, head: int) -> bool:
     """Check whether an adjective before a noun would modify only this noun, and describe it."""
     dep, above = parse.deps[head], parse.heads[head]
     if dep not in ("nsubj", "nsubjpass", "dobj", "dative", "pobj", "conj", "ROOT", "attr"):
         return False
-    if dep == "attr" and not any(parse.deps[i] == "expl" for i in parse.children(above)):
+    if dep == "attr" and not parse.has_child(above, "expl"):
         return False  # "is a man" identifies a person; "there is a man" introduces one
-    if dep == "pobj" and parse.lower_words[above] == "as":
+    if (dep == "pobj" and parse.lower_words[above] == "as") or parse.has_child(head, "appos"):
         return False
-    nouns = [i for i in parse.children(head) if parse.deps[i] in ("conj", "appos")]
-    return all(parse.deps[i] == "conj" and _determined(parse, i) for i in nouns)
+    return all(parse.has_child(i, *_DETERMINING) for i in parse.children(head) if parse.deps[i] == "conj")
 
 
-def _determined(parse: Parse, noun: int) -> bool:
-    return any(parse.deps[i] in ("det", "poss", "nummod") for i in parse.children(noun))
-
-
-def _differ(parse: Parse, one: int, other: int) -> bool:
-    """Check whether two nouns denote two objects: different lemmas, and neither is the `of` complement of the other."""
-    if parse.lemmas[one].lower() == parse.lemmas[other].lower():
-        return False
-    return _of_head(parse, one) != other and _of_head(parse, other) != one
+def _differ(parse: Parse, one: _Noun, other: _Noun) -> bool:
+    """Check whether two nouns denote two objects: neither is the `of` complement of the other."""
+    return _of_head(parse, one.head) != other.head and _of_head(parse, other.head) != one.head
 
 
 def _of_head(parse: Parse, noun: int) -> int | None:
@@ -402,9 +340,9 @@ def _of_head(parse: Parse, noun: int) -> int | None:
     return parse.heads[above] if parse.lower_words[above] == "of" else None
 
 
-def _insert(parse: Parse, adjective: str, noun: "_Noun") -> Parse:
+def _insert(parse: Parse, adjective: str, noun: _Noun) -> Parse:
     """Build the parse of the sentence with an adjective inserted before a noun."""
-    position = noun.position(parse, adjective)
+    position = noun.find_position(parse, adjective)
     words, adjective = list(parse.words), capitalize_demonym(adjective)
     if position == 0 and words[0][:1].isupper():
         adjective, words[0] = capitalize(adjective), decapitalize(words[0], parse.pos[0])

@@ -1,17 +1,9 @@
 """Arguments of a parsed sentence (subject, object, number) that can be exchanged with another sentence's arguments.
 
 An argument is a plain noun phrase: determiner or number, adjectives, compound, noun. A claim's argument is replaced as
-a whole by a donor's, which stands in the claim as it stands in its own sentence. Both nouns have the same grammatical
-number, so that no other word changes.
-
-An exchange must leave a claim that does not follow from its evidence. Three rules see to that:
-
-- The two nouns exclude each other (a man and a girl, a dog and a horse, a guitar and a ladder). A noun above, below or
-  beside the other (child and boy, musician and singer, ball and football) is no exchange, nor is a noun that names
-  almost anyone or anything (`GENERIC`).
-- A number is exchanged for a larger one. Where three dogs run, two dogs run; where two run, three need not. A number
-  with a bound (less than three blocks, up to two) is never exchanged: what is less than three is less than five.
-- What a sentence says in other words counts as said: `expand_stems` has the synonyms and hypernyms of its words.
+a whole by another one with the same grammatical number, so that no other word changes. The new claim does not follow
+from the evidence of the old one, because the two nouns exclude each other, or the new number is larger. The card of the
+recombined set describes the rules.
 """
 
 import re
@@ -21,8 +13,9 @@ from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from unbag.baselines.wordnet.relations import WordNetRelation
-from unbag.challenge_sets.perturbations.soswap.clause import (
-    TransitiveClause,
+from unbag.challenge_sets.perturbations.clauses import (
+    ExcludedSentence,
+    exclude_if,
     find_clause,
     find_finite_verb,
     find_object_span,
@@ -57,18 +50,6 @@ class ArgumentRole(StrEnum):
     SUBJECT = "subject"
     OBJECT = "object"
     NUMBER = "number"
-
-
-class ClaimExclusionReason(StrEnum):
-    """Reason why no argument of a claim can be replaced."""
-
-    DETERMINER = "a determiner that does not fit its noun"
-    NEGATED = "a negation, a question or a modal verb"
-    CLAUSES = "several clauses, or no verb with a subject"
-    COPULA = "a copula, an expletive or an imperative"
-    DISAGREES = "a verb that does not agree with its subject"
-    VAGUE = "nothing specific besides subject and verb (sits, is outside, does a trick)"
-    NO_ARGUMENT = "no argument that is a plain noun phrase with a specific noun"
 
 
 _FUNCTION_WORDS: Final = frozenset(
@@ -119,15 +100,15 @@ GENERIC: Final = frozenset(
 )
 """Nouns that apply to almost any person, thing or place: a sentence may have the same meaning without the noun."""
 
-_MAN: Final = frozenset("man guy gentleman dude fellow father dad husband grandfather groom king boyfriend".split())
-_WOMAN: Final = frozenset("woman lady mother mom wife grandmother bride queen girlfriend".split())
-_BOY: Final = frozenset({"boy"})
-_GIRL: Final = frozenset({"girl"})
-_CHILD: Final = frozenset("child kid toddler baby infant".split())
-_SORTS: Final = (_MAN, _WOMAN, _BOY, _GIRL, _CHILD)
-_EXCLUSIVE: Final = frozenset(
-    frozenset(pair) for pair in ((0, 1), (0, 3), (0, 4), (1, 2), (1, 4), (2, 3))
-)  # a young woman may be called a girl, and a boy is a child
+_SORTS: Final = (
+    frozenset("man guy gentleman dude fellow father dad husband grandfather groom king boyfriend".split()),
+    frozenset("woman lady mother mom wife grandmother bride queen girlfriend".split()),
+    frozenset({"boy"}),
+    frozenset({"girl"}),
+    frozenset("child kid toddler baby infant".split()),
+)
+_EXCLUSIVE: Final = frozenset(map(frozenset, ((0, 1), (0, 3), (0, 4), (1, 2), (1, 4), (2, 3))))
+"""Numbers of sorts that exclude each other. A young woman may be called a girl, and a boy is a child."""
 _ROLES: Final = frozenset(
     """actor ballerina bicyclist biker boxer bride chef clown coach cook cowboy cyclist dancer diver driver farmer
     firefighter fireman fisherman golfer guard guitarist gymnast hiker jogger judge juggler lawyer mechanic nurse
@@ -258,42 +239,40 @@ def _implied(word: str) -> frozenset[str]:
 def _above() -> dict[str, frozenset[str]]:
     """Build the stems directly above or beside each stem."""
     above: dict[str, set[str]] = {}
-    sides = [
-        (words_.old, words_.new)
-        for words_ in WORD_LISTS
-        if words_.relation in (WordNetRelation.SYNONYM, WordNetRelation.HYPONYM)
-    ]
+    relations = (WordNetRelation.SYNONYM, WordNetRelation.HYPONYM)
+    sides = [(words_.old, words_.new) for words_ in WORD_LISTS if words_.relation in relations]
     sides += [(tuple(line.split()),) * 2 for line in _SYNONYMS.split("/")]
     sides += [(tuple(word for word, value in _NUMBERS.items() if value == number),) * 2 for number in _NUMBERS.values()]
     for line in _ABOVE.split("/"):
         below, over = line.split(">")
         sides.append((tuple(below.split()), tuple(over.split())))
     for old, new in sides:
+        stems = {stem_phrase(word.split()[-1]) for word in new}
         for word in old:
-            above.setdefault(stem_phrase(word.split()[-1]), set()).update(
-                stem_phrase(other.split()[-1]) for other in new
-            )
+            above.setdefault(stem_phrase(word.split()[-1]), set()).update(stems)
     return {word: frozenset(others - {word}) for word, others in above.items()}
 
 
-def find_claim_arguments(parse: Parse) -> list[Argument] | ClaimExclusionReason:
+def find_claim_arguments(parse: Parse) -> list[Argument] | str:
     """Find the arguments of a claim that can be replaced, ordered by role, or the reason why there are none."""
-    clause = _unfit_claim(parse)
-    if isinstance(clause, ClaimExclusionReason):
-        return clause
-    verb, subject = clause
+    try:
+        verb, subject = _find_single_clause(parse)
+    except ExcludedSentence as reason:
+        return str(reason)
     words = parse.lower_words
-    numbers = [each for each in _numbers(parse) if not {*words[: each.span.start][-1:]} & _PERIOD_BEFORE]
-    found = [_subject(parse, subject), _object(parse, verb), *numbers]
-    arguments = [each for each in found if each is not None]
-    arguments = [each for each in arguments if not is_generic_noun(each.noun)]
-    roles = {each.role: each for each in reversed(arguments)}  # the first of each role
+    numbers = (each for each in _numbers(parse) if not {*words[: each.span.start][-1:]} & _PERIOD_BEFORE)
+    found = (*_subject(parse, subject), *_object(parse, verb), *numbers)
+    arguments = {
+        each.role: each for each in reversed(found) if not is_generic_noun(each.noun)
+    }  # the first of each role
     fit = [
-        roles[role] for role in ArgumentRole if role in roles and _is_specific_beside(parse, verb, subject, roles[role])
+        arguments[role]
+        for role in ArgumentRole
+        if role in arguments and _is_specific_beside(parse, verb, subject, arguments[role])
     ]
-    if not fit:
-        return ClaimExclusionReason.VAGUE if arguments else ClaimExclusionReason.NO_ARGUMENT
-    return fit
+    if arguments:
+        return fit or "nothing specific besides subject and verb (sits, is outside, does a trick)"
+    return "no argument that is a plain noun phrase with a specific noun"
 
 
 def iter_replacement_arguments(parse: Parse) -> Iterator[Argument]:
@@ -356,9 +335,8 @@ def is_valid_replacement(old: Argument, new: Argument, verb_object_pairs: Set[tu
     if old.noun.endswith(new.noun) or new.noun.endswith(old.noun):
         return False  # ball and football
     # A dog and a cat are both animals; that excludes neither.
-    is_implied = stem_phrase(new.noun) in _implied(stem_phrase(old.noun)) or stem_phrase(old.noun) in _implied(
-        stem_phrase(new.noun)
-    )
+    stems = stem_phrase(old.noun), stem_phrase(new.noun)
+    is_implied = stems[1] in _implied(stems[0]) or stems[0] in _implied(stems[1])
     is_worn = new.noun in _WORN_BY_MOST and len(collect_content_stems(new.text)) < 2
     return not is_worn and not is_implied
 
@@ -371,55 +349,50 @@ def replace_argument(parse: Parse, old: Argument, new: Argument) -> str:
     return parse.join(tokens, {stop - 1: capitalize(new.text) if is_first else new.text}).rstrip()
 
 
-def _unfit_claim(parse: Parse) -> tuple[int, int] | ClaimExclusionReason:
-    """Find the verb of a claim of one clause and its subject, or the reason against the claim."""
+_CLAUSES: Final = "several clauses, or no verb with a subject"
+
+
+def _find_single_clause(parse: Parse) -> tuple[int, int]:
+    """Find the verb of a claim of one clause and its subject."""
     lower = parse.lower_words
-    if not NEGATIONS.isdisjoint(lower) or lower[-1:] == ("?",) or "MD" in parse.tags:
-        return ClaimExclusionReason.NEGATED
-    if not has_matching_determiners(parse):
-        return ClaimExclusionReason.DETERMINER
+    is_negated = not NEGATIONS.isdisjoint(lower) or lower[-1:] == ("?",) or "MD" in parse.tags
+    exclude_if(is_negated, "a negation, a question or a modal verb")
+    exclude_if(not has_matching_determiners(parse), "a determiner that does not fit its noun")
     subjects = [i for i, dep in enumerate(parse.deps) if dep in _SUBJECTS]
-    if len(subjects) != 1:
-        return ClaimExclusionReason.CLAUSES
+    exclude_if(len(subjects) != 1, _CLAUSES)
     [subject] = subjects
     verb = parse.heads[subject]
-    children = {parse.deps[i] for i in parse.children(verb)}
-    if parse.deps[subject] == "expl" or children & {"attr", "acomp", "oprd"}:
-        return ClaimExclusionReason.COPULA
-    if parse.deps[verb] != "ROOT" or parse.pos[verb] not in ("VERB", "AUX") or children & {"conj", "ccomp", "advcl"}:
-        return ClaimExclusionReason.CLAUSES
-    if not _agrees(parse, verb, subject):
-        return ClaimExclusionReason.DISAGREES
+    is_copula = parse.deps[subject] == "expl" or parse.has_child(verb, "attr", "acomp", "oprd")
+    exclude_if(is_copula, "a copula, an expletive or an imperative")
+    exclude_if(parse.deps[verb] != "ROOT" or parse.pos[verb] not in ("VERB", "AUX"), _CLAUSES)
+    exclude_if(parse.has_child(verb, "conj", "ccomp", "advcl"), _CLAUSES)
+    finite = find_finite_verb(parse, verb)
+    if finite is None:  # forms of the past have no number
+        auxiliary = parse.child(verb, "aux", "auxpass")
+        agrees = parse.tags[verb if auxiliary is None or auxiliary > verb else auxiliary] == "VBD"
+    else:
+        agrees = has_number_agreement(parse, finite, subject)
+    exclude_if(not agrees, "a verb that does not agree with its subject")
     return verb, subject
 
 
-def _agrees(parse: Parse, verb: int, subject: int) -> bool:
-    """Check whether a verb is finite and has the number of its subject; forms of the past have none."""
-    finite = find_finite_verb(parse, verb)
-    if finite is not None:
-        return has_number_agreement(parse, finite, subject)
-    first = next((i for i in parse.children(verb) if parse.deps[i] in ("aux", "auxpass") and i < verb), verb)
-    return parse.tags[first] == "VBD"
+def _subject(parse: Parse, subject: int) -> Iterator[Argument]:
+    """Yield a claim's subject if it is a plain phrase at the start that no other word refers to."""
+    if _REFERRING.isdisjoint(parse.lower_words):
+        for phrase in _plain(parse, ArgumentRole.SUBJECT, subject):
+            if phrase.span.start == parse.first_word and parse.subtree(subject) == [*phrase.span]:
+                yield phrase
 
 
-def _subject(parse: Parse, subject: int) -> Argument | None:
-    """Find a claim's subject if it is a plain phrase at the start that no other word refers to."""
-    phrase = next(_plain(parse, ArgumentRole.SUBJECT, subject), None)
-    if phrase is None or phrase.span.start != parse.first_word or parse.subtree(subject) != [*phrase.span]:
-        return None
-    return phrase if _REFERRING.isdisjoint(parse.lower_words) else None
-
-
-def _object(parse: Parse, verb: int) -> Argument | None:
-    """Find a claim's direct object if it is a plain phrase that is acted on."""
-    clause = find_clause(parse)
-    if not isinstance(clause, TransitiveClause) or clause.verb != verb:
-        return None
-    span = find_object_span(parse, clause)
-    phrase = next(_plain(parse, ArgumentRole.OBJECT, clause.object), None)
-    if phrase is None or not isinstance(span, range) or [*span] != [*phrase.span]:
-        return None
-    return phrase if _is_thing(parse, verb, clause.object) else None
+def _object(parse: Parse, verb: int) -> Iterator[Argument]:
+    """Yield a claim's direct object if it is a plain phrase that is acted on."""
+    try:
+        clause = find_clause(parse)
+        span = find_object_span(parse, clause)
+    except ExcludedSentence:
+        return
+    if clause.verb == verb and _is_thing(parse, verb, clause.object):
+        yield from (each for each in _plain(parse, ArgumentRole.OBJECT, clause.object) if each.span == span)
 
 
 def _numbers(parse: Parse) -> Iterator[Argument]:
@@ -428,18 +401,13 @@ def _numbers(parse: Parse) -> Iterator[Argument]:
         noun = parse.heads[i]
         if word not in _NUMBERS or parse.deps[i] != "nummod" or parse.tags[noun] != "NNS" or i > noun:
             continue
-        if _is_bounded(parse, i, noun):
+        before, after = " ".join(parse.lower_words[:i]), " ".join(parse.lower_words[noun + 1 :])
+        if _BOUND_BEFORE.search(before) or _BOUND_AFTER.search(after):
             continue
         # "two of the men", "two-man", "between two and three" count otherwise.
-        if all(parse.pos[j] in ("ADJ", "NOUN") for j in range(i + 1, noun)) and (i == 0 or parse.words[i - 1] != "-"):
-            if not any(parse.lower_words[j] == "of" for j in parse.children(noun)):
-                yield Argument(ArgumentRole.NUMBER, word, parse.lemmas[noun].lower(), "", True, range(i, i + 1))
-
-
-def _is_bounded(parse: Parse, number: int, noun: int) -> bool:
-    """Check whether a number is a bound or an approximation, by the words before it and after its noun."""
-    before, after = parse.lower_words[:number], parse.lower_words[noun + 1 :]
-    return bool(_BOUND_BEFORE.search(" ".join(before)) or _BOUND_AFTER.search(" ".join(after)))
+        is_plain = all(parse.pos[j] in ("ADJ", "NOUN") for j in range(i + 1, noun)) and parse.words[:i][-1:] != ("-",)
+        if is_plain and not any(parse.lower_words[j] == "of" for j in parse.children(noun)):
+            yield Argument(ArgumentRole.NUMBER, word, parse.lemmas[noun].lower(), "", True, range(i, i + 1))
 
 
 def _plain(parse: Parse, role: ArgumentRole, head: int) -> Iterator[Argument]:
@@ -448,17 +416,17 @@ def _plain(parse: Parse, role: ArgumentRole, head: int) -> Iterator[Argument]:
         return
     children = parse.children(head)
     left = [i for i in children if i < head]
-    deps = {parse.deps[i] for i in children}
-    if deps & {"conj", "cc", "poss", "appos", "predet", "neg", "relcl" if role is ArgumentRole.OBJECT else "neg"}:
+    if parse.has_child(head, "conj", "cc", "poss", "appos", "predet", "neg"):
+        return
+    if role is ArgumentRole.OBJECT and parse.has_child(head, "relcl"):
         return
     if any(parse.lower_words[i] == "of" for i in children if i > head):
         return
     start = min(left, default=head)
-    inside = [i for i in range(start, head) if i in left]
-    if len(inside) != head - start or not all(parse.words[i].isalpha() for i in range(start, head + 1)):
+    if left != [*range(start, head)] or not all(word.isalpha() for word in parse.words[start : head + 1]):
         return
     is_plural = parse.tags[head] == "NNS"
-    if not _modifiers_fit(parse, inside, is_plural=is_plural):
+    if not _modifiers_fit(parse, left, is_plural=is_plural):
         return
     if head + 1 < len(parse.words) and (parse.pos[head + 1] in _AFTER_PHRASE or parse.words[head + 1] in "-/'"):
         return
@@ -516,9 +484,7 @@ def _kind(noun: str) -> str:
 
 
 def _are_exclusive_people(old: str, new: str) -> bool:
-    sorts = [next((number for number, sort in enumerate(_SORTS) if noun in sort), None) for noun in (old, new)]
-    if sorts[0] is not None and sorts[1] is not None:
+    sorts = [number for noun in (old, new) for number, sort in enumerate(_SORTS) if noun in sort]
+    if len(sorts) == 2:
         return frozenset(sorts) in _EXCLUSIVE
-    if not {old, new} <= _ROLES:
-        return False
-    return not any({old, new} <= alike for alike in _ALIKE)
+    return {old, new} <= _ROLES and not any({old, new} <= alike for alike in _ALIKE)

@@ -132,12 +132,11 @@ def _texts(path: Path) -> Iterator[str]:
 
 def merge_bigram_counts(corpus_counts: Iterable[BigramCounts]) -> BigramCounts:
     """Sum the bigram counts of several corpora. The result includes sentence boundaries only if all inputs do."""
-    counts: Counter[tuple[str, str]] = Counter()
-    has_sentence_ends = True
+    merged = BigramCounts(Counter())
     for each in corpus_counts:
-        counts.update(each.counts)
-        has_sentence_ends = has_sentence_ends and each.has_sentence_ends
-    return BigramCounts(counts, has_sentence_ends)
+        merged.counts.update(each.counts)
+        merged = merged._replace(has_sentence_ends=merged.has_sentence_ends and each.has_sentence_ends)
+    return merged
 
 
 def _parse_table(path: Path, lines: Iterable[str]) -> Counter[tuple[str, str]]:

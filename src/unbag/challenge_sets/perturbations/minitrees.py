@@ -1,5 +1,6 @@
 """POS mini-trees: tags of the neighbours of each word, counted in a training corpus (Sinha et al. 2021, section 6)."""
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Final
@@ -43,9 +44,8 @@ class MiniTrees:
     def __init__(self, radius: int = DEFAULT_RADIUS, definition: str = "code") -> None:
         """Initialize empty counts of `radius` neighbours on each side of a word, by the given definition."""
         self.radius, self.definition = radius, validate_definition(definition)
-        self._numbers: dict[str, int] = {}
-        self._sums = np.zeros((1024, len(TAGS)))
-        self._totals = np.zeros(1024, dtype=np.int64)  # number of neighbours (`code`) or of occurrences (`text`)
+        self._sums: defaultdict[str, NDArray[np.float64]] = defaultdict(lambda: np.zeros(len(TAGS)))
+        self._totals: Counter[str] = Counter()  # number of neighbours (`code`) or of occurrences (`text`)
         self._tops: dict[tuple[str, int], int] = {}
 
     @classmethod
@@ -70,31 +70,23 @@ class MiniTrees:
 
     def add(self, tagged: Tagged) -> None:
         """Add the words of a tagged sentence to the counts."""
-        if not tagged:
-            return
         self._tops.clear()
-        pooled = self.definition == "code"
         tags = encode_tags([tag for _, tag in tagged])
-        neighbours = (
-            count_neighbor_tags(tags, self.radius) if pooled else compute_neighbor_distributions(tags, self.radius)
-        )
-        indices = [self._numbers.setdefault(word.lower(), len(self._numbers)) for word, _ in tagged]
-        if len(self._numbers) > len(self._totals):
-            size = 2 * len(self._numbers)  # doubling makes the total cost of copying linear in the number of words
-            self._sums = np.concatenate([self._sums, np.zeros((size - len(self._sums), len(TAGS)))])
-            self._totals = np.concatenate([self._totals, np.zeros(size - len(self._totals), dtype=np.int64)])
-        # `np.add.at` adds repeatedly for a word that occurs twice; `self._sums[indices] += …` would add once.
-        np.add.at(self._sums, indices, neighbours)
-        np.add.at(self._totals, indices, neighbours.sum(axis=1) if pooled else 1)
+        is_pooled = self.definition == "code"
+        neighbours = (count_neighbor_tags if is_pooled else compute_neighbor_distributions)(tags, self.radius)
+        for (word, _), row in zip(tagged, neighbours, strict=True):
+            self._sums[word.lower()] += row
+            self._totals[word.lower()] += int(row.sum()) if is_pooled else 1
 
     def __contains__(self, word: str) -> bool:
-        return word.lower() in self._numbers
+        return word.lower() in self._totals
 
     def compute_tag_distributions(self, words: Sequence[str]) -> NDArray[np.float64]:
         """Compute the tag distributions ψ of n words, shape (n, 17). Words that are not in the corpus get zeros."""
-        indices = [self._numbers.get(word.lower(), -1) for word in words]
-        shares = self._sums[indices] / np.maximum(self._totals[indices], 1)[:, None]
-        shares[np.array(indices) < 0] = 0
+        shares = np.zeros((len(words), len(TAGS)))
+        for share, word in zip(shares, map(str.lower, words), strict=True):
+            if word in self._totals:
+                share[:] = self._sums[word] / max(self._totals[word], 1)
         return shares
 
     def compute_table(self) -> dict[str, list[float]]:
@@ -102,7 +94,7 @@ class MiniTrees:
 
         The dict is an input of `pos_minitree.compute_sentence_signature` and of the mini-tree metric.
         """
-        words = list(self._numbers)
+        words = list(self._totals)
         return dict(zip(words, self.compute_tag_distributions(words).tolist(), strict=True))
 
     def compute_signature(self, tagged: Tagged, k: int = DEFAULT_K) -> float:

@@ -273,12 +273,8 @@ def _noun(noun: SeedNoun, modifier: Modifier | None) -> str:
     match modifier.name:
         case "every one of":
             return f"every one of the {head if noun.is_plural else pluralize_phrase(noun.words)}"
-        case "at least":
-            return f"at least {head if number else f'one {head}'}"
-        case "exactly one":
-            return f"exactly {head if number else f'one {head}'}"
-        case "all but one":
-            return f"all but {head if number else f'one {head}'}"
+        case "at least" | "exactly one" | "all but one":
+            return f"{modifier.name.removesuffix(' one')} {head if number else f'one {head}'}"
         case "every" | "not every" if noun.is_plural and not number:
             return modifier.name.replace("every", "all") + f" {head}"
         case name:
@@ -288,12 +284,9 @@ def _noun(noun: SeedNoun, modifier: Modifier | None) -> str:
 def _verb(parts: SeedConstituents, modifier: Modifier | None, *, singular: bool) -> list[str]:
     added = [] if modifier is None else [modifier.name]
     person = GrammaticalPerson.PLURAL if parts.subject.is_plural and not singular else GrammaticalPerson.SINGULAR
-    if parts.auxiliary:
-        auxiliary = (
-            _conjugate_verb(parts.auxiliary, parts, person)
-            if parts.auxiliary in AGREEING_AUXILIARIES
-            else parts.auxiliary
-        )
+    if auxiliary := parts.auxiliary:
+        if auxiliary in AGREEING_AUXILIARIES:
+            auxiliary = _conjugate_verb(auxiliary, parts, person)
         negated = f"{auxiliary} {parts.negation}".rstrip()
         if parts.negation == "n't":
             negated = {"can": "can't", "will": "won't"}.get(auxiliary, f"{auxiliary}n't")

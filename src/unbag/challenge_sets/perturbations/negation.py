@@ -13,11 +13,7 @@ that S entails ("A man is riding a horse."), and "No man …" their negations. T
 
 So a negation does not reveal the label: pairs of each label have a negation in the premise or in the hypothesis.
 
-To shorten a sentence, the generator removes one modifier: an adjective, an adverb, or a phrase of place or manner. For
-example, "A young man is riding a horse in a field." becomes "A young man is riding a horse.". Only optional modifiers
-are removed. This module does not verify that S entails T either; the proof of a pair's label covers this.
-
-`iter_negation_rows` builds the rows of the set, and `create_mirror_generator` the pairs for training.
+`iter_negation_rows` builds the rows of the negation set, and `create_mirror_generator` pairs like them for training.
 """
 
 import logging
@@ -73,6 +69,7 @@ _MARKS: Final = frozenset({"PUNCT", "SPACE", "SYM", "X"})
 _COLLECTIVE: Final = frozenset("bunch couple crowd family group line lot majority number pair row team variety".split())
 _COUNTS: Final = frozenset("two three four five six seven eight nine ten".split())
 _DETERMINERS: Final = _COUNTS | frozenset("a an the some one".split())
+_DETERMINING: Final = ("det", "nummod", "poss", "predet", "quantmod")
 _OWN: Final = frozenset("his her their him them himself herself themselves".split())
 _BE: Final = frozenset("is are was were".split())
 
@@ -85,17 +82,14 @@ def find_simple_clause(parse: Parse) -> Claim | None:
     words, (_, noun, finite, verb) = parse.lower_words, clause
     if parse.tags[noun] not in ("NN", "NNS") or parse.lemmas[noun].lower() in _COLLECTIVE:
         return None
-    if (parse.tags[noun] == "NN" and not _determiners(parse, noun)) or "CCONJ" in parse.pos[:finite]:
+    if (parse.tags[noun] == "NN" and not parse.has_child(noun, *_DETERMINING)) or "CCONJ" in parse.pos[:finite]:
         return None
-    if parse.tags[finite] not in ("VBZ", "VBP") or not words[finite].isalpha():
-        return None
-    if (parse.tags[finite] == "VBZ") is (parse.tags[noun] == "NNS"):
+    # The verb is in the present tense and agrees with the noun.
+    if parse.tags[finite] != ("VBZ" if parse.tags[noun] == "NN" else "VBP") or not words[finite].isalpha():
         return None
     auxiliaries = [i for i in parse.children(verb) if parse.deps[i] in ("aux", "auxpass")]
     # "are happily playing" may be negated in two places.
-    if auxiliaries and (words[finite] not in _BE or len(auxiliaries) > 1 or finite != verb - 1):
-        return None
-    return clause
+    return None if auxiliaries and (words[finite] not in _BE or auxiliaries != [verb - 1]) else clause
 
 
 def build_negations(clause: Claim) -> Mapping[str, str]:
@@ -125,13 +119,9 @@ def build_negations(clause: Claim) -> Mapping[str, str]:
     return by_template
 
 
-def _determiners(parse: Parse, noun: int) -> list[int]:
-    return [i for i in parse.children(noun) if parse.deps[i] in ("det", "nummod", "poss", "predet", "quantmod")]
-
-
 def _without_determiner(parse: Parse, noun: int) -> int | None:
     """Find the first token of a subject after its determiner; None if "no" cannot replace the determiner."""
-    determiners = _determiners(parse, noun)
+    determiners = [i for i in parse.children(noun) if parse.deps[i] in _DETERMINING]
     if not determiners:
         return 0
     return 1 if determiners == [0] and parse.lower_words[0] in _DETERMINERS else None
@@ -153,9 +143,7 @@ _NEEDED: Final = frozenset(
 
 def iter_shortened_parses(parse: Parse) -> Iterator[Parse]:
     """Generate shorter parses of the sentence, each with one optional modifier removed."""
-    for i in range(len(parse.words)):
-        if _is_optional(parse, i):
-            yield remove_tokens(parse, parse.subtree(i))
+    return (remove_tokens(parse, parse.subtree(i)) for i in range(len(parse.words)) if _is_optional(parse, i))
 
 
 def _is_optional(parse: Parse, i: int) -> bool:

@@ -6,7 +6,7 @@ with an auxiliary takes *not*: elsewhere the negation changes the form of the ve
 words of the premise.
 """
 
-from collections.abc import Mapping, Set
+from collections.abc import Set
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -31,7 +31,6 @@ _OTHER_CLAUSES: Final = frozenset(
 )
 _MARKS: Final = frozenset({"PUNCT", "SPACE", "SYM", "X", "INTJ"})
 _LENGTH: Final = range(4, 23)  # tokens, with the full stop
-_SUBJECTS: Final = ("nsubj", "nsubjpass")
 _PRONOUNS: Final = frozenset("he she it we they you i this these".split())
 _DEFINITE: Final = frozenset("the this these my your his her its our their".split())
 _DETERMINERS: Final = frozenset("a an the this these my your his her its our their".split())
@@ -41,10 +40,10 @@ _NO_COUNT: Final = frozenset(
     people data media news politics economics statistics means species goods savings clothes pants scissors percent
     audience part""".split()
 )
+_NO_COUNT_DEPS: Final = frozenset("det poss relcl acl conj nummod".split())
+_NO_COUNT_TAGS: Final = frozenset("JJS JJR RBS NNP NNPS CD".split())
 _UNIQUE: Final = frozenset("entire whole present main particular chief original own only following very".split())
 """Words of a subject that names one thing."""
-_OBJECTS: Final = ("pobj", "dobj")
-_COMPLEMENTS: Final = ("attr", "acomp", "prep", "agent")
 
 
 class Claim(NamedTuple):
@@ -55,14 +54,14 @@ class Claim(NamedTuple):
     finite: int  # position of the finite verb, which may be an auxiliary
     verb: int  # position of the main verb; equal to `finite` without an auxiliary
 
-    def text(self, *, is_negated: bool = False, changed: Mapping[int, str] | None = None) -> str:
-        """Build the sentence, optionally with *not* after the auxiliary and with replaced words."""
-        return self._join(0, is_negated=is_negated, changed=changed)
+    def text(self, *, is_negated: bool = False) -> str:
+        """Build the sentence, optionally with *not* after the auxiliary."""
+        return self._join(0, is_negated=is_negated)
 
     def decapitalized_text(self, *, is_negated: bool = False) -> str:
         """Build the sentence with a lower-case first letter, for use inside a longer sentence."""
         first = decapitalize(self.parse.words[0], self.parse.pos[0])
-        return self._join(0, is_negated=is_negated, changed={0: first})
+        return self._join(0, first=first, is_negated=is_negated)
 
     @property
     def subject(self) -> str:
@@ -123,43 +122,34 @@ class Claim(NamedTuple):
         A singular noun can be counted if it has an indefinite article, or if it is in a list.
         """
         parse, noun = self.parse, self.noun
-        places = range(self.finite)
         start = int(parse.deps[0] in ("det", "poss", "nummod"))
-        if parse.tags[noun] not in ("NN", "NNS") or parse.lemmas[noun].lower() in _NO_COUNT:
-            return None
-        if any(parse.deps[i] in ("det", "poss", "relcl", "acl", "conj", "nummod") for i in places[start:]):
-            return None
-        if not _UNIQUE.isdisjoint(parse.lower_words[: self.finite]):
-            return None
-        if not {"JJS", "JJR", "RBS", "NNP", "NNPS", "CD"}.isdisjoint(parse.tags[start : self.finite]):
-            return None
-        if any(parse.deps[i] == "attr" for i in parse.children(self.verb)) or "of" in parse.lower_words[: self.finite]:
-            return None
-        if start and parse.lower_words[0] not in _DETERMINERS | _NUMBERS:
-            return None
-        if not self.is_plural and parse.lower_words[0] not in ("a", "an") and not (start and self.relative_pronoun):
+        words, inner = parse.lower_words[: self.finite], slice(start, self.finite)
+        is_unfit = (
+            parse.tags[noun] not in ("NN", "NNS")
+            or parse.lemmas[noun].lower() in _NO_COUNT
+            or not _NO_COUNT_DEPS.isdisjoint(parse.deps[inner])
+            or not _NO_COUNT_TAGS.isdisjoint(parse.tags[inner])
+            or not _UNIQUE.isdisjoint(words)
+            or "of" in words
+            or parse.has_child(self.verb, "attr")
+            or (start and words[0] not in _DETERMINERS | _NUMBERS)
+        )
+        if is_unfit or not (self.is_plural or words[0] in ("a", "an") or (start and self.relative_pronoun)):
             return None
         # The first word of the sentence has a capital that it loses after a determiner.
         first = parse.words[start] if start else decapitalize(parse.words[start], parse.pos[start])
-        return self._join(start, self.finite, changed={start: first})
+        return self._join(start, self.finite, first=first)
 
     @property
     def is_single_noun_subject(self) -> bool:
         """Whether the subject is a single noun, with or without a determiner."""
         return self.noun == self.finite - 1 == int(self.parse.deps[0] in ("det", "poss", "nummod"))
 
-    def _join(
-        self,
-        start: int,
-        stop: int | None = None,
-        *,
-        is_negated: bool = False,
-        changed: Mapping[int, str] | None = None,
-    ) -> str:
-        words = dict(changed or {})
+    def _join(self, start: int, stop: int | None = None, *, first: str | None = None, is_negated: bool = False) -> str:
+        words = {} if first is None else {start: first}
         if is_negated:
             words[self.finite] = words.get(self.finite, self.parse.words[self.finite]) + " not"
-        return self.parse.join(range(start, len(self.parse.words) if stop is None else stop), words).rstrip()
+        return self.parse.join(range(len(self.parse.words))[start:stop], words).rstrip()
 
 
 def find_single_clause(
@@ -178,30 +168,27 @@ def find_single_clause(
     if not marks.isdisjoint(parse.pos[: len(words) - (words[-1] == ".")]):
         return None
     verb = parse.deps.index("ROOT")
-    noun = next((i for i in parse.children(verb) if parse.deps[i] in _SUBJECTS), None)
-    finite = next((i for i in parse.children(verb) if parse.deps[i] in ("aux", "auxpass")), verb)
-    if noun is None or parse.subtree(noun) != list(range(finite)):
-        return None
-    return Claim(parse, noun, finite, verb)
+    noun, auxiliary = parse.child(verb, "nsubj", "nsubjpass"), parse.child(verb, "aux", "auxpass")
+    finite = verb if auxiliary is None else auxiliary
+    return Claim(parse, noun, finite, verb) if noun is not None and parse.subtree(noun) == [*range(finite)] else None
 
 
 def parse_claim(parse: Parse) -> Claim | None:
     """Parse a sentence as a claim. Return None if it is not a claim. A missing full stop is added."""
     parse = _with_full_stop(parse)
     words = parse.lower_words
-    if len(words) not in _LENGTH or words[-1] != ".":
+    if len(words) not in _LENGTH or words[-1] != "." or parse.spaces[-2] or not parse.words[0].istitle():
         return None
-    if parse.spaces[-2] or any(dep == "det" and parse.pos[i - 1] in ("ADJ", "DET") for i, dep in enumerate(parse.deps)):
-        return None  # "a simple a symmetrical design": a sentence with an error
     if not all(word == "'s" or word.replace("-", "").replace(",", "").isalnum() for word in words[:-1]):
         return None
-    if not parse.words[0].istitle():
-        return None
-    # "an old and dirty house" stays well formed under a negation; "sings and dances" does not.
-    if any(dep == "conj" and parse.deps[parse.heads[i]] not in _OBJECTS for i, dep in enumerate(parse.deps)):
-        return None
+    for i, dep in enumerate(parse.deps):
+        if dep == "det" and parse.pos[i - 1] in ("ADJ", "DET"):
+            return None  # "a simple a symmetrical design": a sentence with an error
+        # "an old and dirty house" stays well formed under a negation; "sings and dances" does not.
+        if dep == "conj" and parse.deps[parse.heads[i]] not in ("pobj", "dobj"):
+            return None
     claim = find_single_clause(parse, _EXCLUDED_WORDS, _OTHER_CLAUSES, _MARKS)
-    if claim is None or sum(parse.deps[i] in _SUBJECTS for i in parse.children(claim.verb)) > 1:
+    if claim is None or sum(parse.deps[i] in ("nsubj", "nsubjpass") for i in parse.children(claim.verb)) > 1:
         return None
     return claim if _has_subject(claim) and _has_predicate(claim) else None
 
@@ -222,7 +209,7 @@ def _has_subject(claim: Claim) -> bool:
         return False
     is_singular_verb = parse.tags[claim.finite] == "VBZ" or parse.lower_words[claim.finite] == "was"
     is_plural_verb = parse.tags[claim.finite] == "VBP" or parse.lower_words[claim.finite] == "were"
-    if parse.tags[noun] == "NN" and not any(parse.deps[i] in ("det", "poss") for i in parse.children(noun)):
+    if parse.tags[noun] == "NN" and not parse.has_child(noun, "det", "poss"):
         return not is_plural_verb and claim.has_auxiliary  # a noun without a determiner may be a misread verb
     return not (is_singular_verb if parse.tags[noun] == "NNS" else is_plural_verb)
 
@@ -234,7 +221,7 @@ def _has_predicate(claim: Claim) -> bool:
         return False
     if verb == finite and claim.has_auxiliary:
         # Without a complement the clause is cut ("He was.") or speaks of existence ("God is.").
-        return parse.lower_words[verb] in _BE and any(parse.deps[i] in _COMPLEMENTS for i in parse.children(verb))
+        return parse.lower_words[verb] in _BE and parse.has_child(verb, "attr", "acomp", "prep", "agent")
     if verb == finite:
         return parse.pos[verb] == "VERB" and parse.tags[verb] in ("VBZ", "VBP", "VBD")
     return claim.has_auxiliary and parse.pos[verb] in ("VERB", "AUX") and parse.tags[verb] in ("VB", "VBG", "VBN")

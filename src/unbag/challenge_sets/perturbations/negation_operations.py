@@ -6,21 +6,8 @@ are equal for both labels: every model that ignores the order of words is right 
 operation, and so is a model that reads the hypothesis alone. Each premise has two hypotheses, one of which it entails,
 so that the premise alone says nothing either.
 
-A premise has two claims. Let A be the claim of the source sentence, B a distractor sentence about another thing, and ¬A
-and ¬B their negations. The labels follow from the meaning of the words, whatever A and B say; (E; O: H) stands for a
-mirror of the premise E, which entails H, and the premise O, which does not:
-
-- `sentence`: (A ¬B; ¬A B: A), (¬A B; A ¬B: ¬A). A conjunction entails its parts, and ¬A excludes A.
-- `clause`: the same with "Although ¬B, A". Both clauses of *although* are asserted.
-- `relative`: the same with a relative clause as B: "The man, who is not tall, is asleep" entails "The man is asleep".
-- `restated`: premises of `sentence` by a frame ("It is not true that A"), hypotheses by a frame of other words.
-- `double`: "It is not true that ¬A. B" entails A, "It is true that ¬A. ¬B" entails ¬A; neither entails the other one.
-- `quantifier`: Q A, R B or R A, Q B with determiners Q and R that exclude each other, and what follows from each.
-- `hypernym`: let N be a noun and K a noun above it, so that every N is a K. No K entails no N; no N leaves other K:
-  (no K a, no N b; no N a, no K b: no K a), and (no K a, some N b; some K a, no N b: no N a).
-- `modifier`: the same with a noun and the noun with an adjective.
-- `prefix`, `antonym`: premises of `relative`, with x and y that exclude each other. x entails not y; not x does not:
-  ("The man, who is unhappy, is not asleep"; "The man, who is not unhappy, is asleep": "The man is not happy").
+A premise has two claims: the source sentence, and a distractor sentence about another thing. The card of the set shows
+the premises and hypotheses of each operation, and the rules from which the labels follow.
 
 The set has two labels. For training with three labels, each mirror also has the label of O and H: contradiction where
 O denies H, neutral where O leaves H open. As in SNLI, both sentences describe one event, so that "A man is not asleep"
@@ -51,6 +38,7 @@ from unbag.challenge_sets.perturbations.negation_words import (
     THING_PROPERTIES,
     DistractorSentence,
     OppositePhrases,
+    inflect_be,
 )
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in_vocabulary_half
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL, NOT_ENTAILMENT
@@ -76,13 +64,18 @@ class NegationPair(NamedTuple):
     three_way: str | None  # name of the label among three; None if it depends on the words
 
 
-class MirrorPremises(NamedTuple):
+class Mirror(NamedTuple):
     """Two premises with the same words, of which only the first one entails the hypothesis."""
 
     entailing: str  # premise that entails the hypothesis
     other: str  # premise that does not
     hypothesis: str
+    negation: str  # phrase that negates, in lower case
     other_label: str | None  # label of the other premise among three; None if it depends on the words
+
+
+Mirrors = Iterator[Mirror]
+"""The mirrors of one operation, none if the operation does not fit the claim."""
 
 
 class ClaimSampler:
@@ -92,15 +85,13 @@ class ClaimSampler:
     """
 
     def __init__(self, claim: Claim, seed: int, words: str) -> None:
-        self._claim, self._words = claim, words
+        self._words = words
         self._key = int(rng.compute_key(seed, "negation", str(claim.parse)))
-        stems = collect_content_stems(str(claim.parse))
-        fitting = [
-            each
-            for each in DISTRACTOR_SENTENCES
-            if stems.isdisjoint(collect_content_stems(f"{each.noun} {each.place}"))
-        ]
+        self._is_anaphoric = claim.is_anaphoric
+        self._stems = collect_content_stems(str(claim.parse))
+        fitting = [each for each in DISTRACTOR_SENTENCES if self.filter_unused([f"{each.noun} {each.place}"])]
         self._distractors = self._in_half(fitting, lambda each: each.noun)
+        self.allows_not = are_in_vocabulary_half(words, [NOT])
 
     def choose(self, items: Sequence[T], name: str, phrase: Callable[[T], str] | None = None) -> T | None:
         """Choose a random item whose phrase is in the requested vocabulary half. Return None if there is none."""
@@ -114,66 +105,55 @@ class ClaimSampler:
 
     def filter_unused(self, phrases: Sequence[str]) -> list[str]:
         """Select the phrases that share no content word with the claim."""
-        stems = collect_content_stems(str(self._claim.parse))
-        return [each for each in phrases if stems.isdisjoint(collect_content_stems(each))]
+        return [each for each in phrases if self._stems.isdisjoint(collect_content_stems(each))]
 
     def join_premise(self, claim: str, distractor: str, name: str) -> str:
         """Join the claim and the added sentence into a premise, in random order."""
         # A pronoun must not refer to the distractor.
-        is_first = self._claim.is_anaphoric or int(rng.compute_key(self._key, f"order {name}")) % 2
+        is_first = self._is_anaphoric or int(rng.compute_key(self._key, f"order {name}")) % 2
         return f"{claim} {distractor}" if is_first else f"{distractor} {claim}"
 
     def _in_half(self, items: Sequence[T], phrase: Callable[[T], str]) -> list[T]:
         return [each for each in items if are_in_vocabulary_half(self._words, [phrase(each)])]
 
 
-Mirrors = tuple[str, Sequence[MirrorPremises]] | None
-"""The phrase that negates, and the mirrors of one operation; None if the operation does not fit the claim."""
-
-
 def _sentence(claim: Claim, sampler: ClaimSampler) -> Mirrors:
     distractor = sampler.choose_distractor("sentence")
-    if not claim.has_auxiliary or distractor is None or not sampler.choose([NOT], "not", str):
-        return None
-    first, second = (
-        sampler.join_premise(
-            claim.text(is_negated=not is_true), distractor.text(is_past=claim.is_past, is_negated=is_true), "sentence"
+    if claim.has_auxiliary and distractor and sampler.allows_not:
+        first, second = (
+            sampler.join_premise(
+                claim.text(is_negated=is_other),
+                distractor.text(is_past=claim.is_past, is_negated=not is_other),
+                "sentence",
+            )
+            for is_other in (False, True)
         )
-        for is_true in (True, False)
-    )
-    return NOT, _of_two(first, second, claim.text(), claim.text(is_negated=True))
+        yield from _of_two(first, second, claim.text(), claim.text(is_negated=True))
 
 
 def _clause(claim: Claim, sampler: ClaimSampler) -> Mirrors:
     distractor = sampler.choose_distractor("clause")
-    if claim.is_anaphoric or not claim.has_auxiliary or distractor is None or not sampler.choose([NOT], "not", str):
-        return None
-
-    def premise(*, is_true: bool) -> str:
-        other = distractor.text(is_past=claim.is_past, is_negated=is_true).removesuffix(".")
-        return f"Although t{other[1:]}, {claim.decapitalized_text(is_negated=not is_true)}"
-
-    return NOT, _of_two(premise(is_true=True), premise(is_true=False), claim.text(), claim.text(is_negated=True))
+    if not claim.is_anaphoric and claim.has_auxiliary and distractor and sampler.allows_not:
+        first, second = (
+            f"Although t{distractor.text(is_past=claim.is_past, is_negated=not is_other).removesuffix('.')[1:]}, "
+            f"{claim.decapitalized_text(is_negated=is_other)}"
+            for is_other in (False, True)
+        )
+        yield from _of_two(first, second, claim.text(), claim.text(is_negated=True))
 
 
 def _relative(claim: Claim, sampler: ClaimSampler) -> Mirrors:
     properties = sampler.filter_unused(PERSON_PROPERTIES if claim.relative_pronoun == "who" else THING_PROPERTIES)
     chosen = sampler.choose(properties, "property")
-    if chosen is None or not _takes_clause(claim, sampler):
-        return None
-    first, second = _with_clauses(claim, _be(claim), chosen)
-    return NOT, _of_two(first, second, claim.text(is_negated=True), claim.text())
+    if chosen and _takes_clause(claim, sampler):
+        first, second = _with_clauses(claim, _be(claim), chosen)
+        yield from _of_two(first, second, claim.text(is_negated=True), claim.text())
 
 
 def _takes_clause(claim: Claim, sampler: ClaimSampler) -> bool:
     """Check whether a relative clause fits between the subject and its verb, and *not* is in the half."""
     is_last = claim.noun == claim.finite - 1 and claim.parse.deps[0] in ("det", "poss")
-    return (
-        claim.has_auxiliary
-        and is_last
-        and claim.relative_pronoun is not None
-        and bool(sampler.choose([NOT], "not", str))
-    )
+    return claim.has_auxiliary and is_last and claim.relative_pronoun is not None and sampler.allows_not
 
 
 def _with_clauses(claim: Claim, auxiliary: str, rest: str) -> tuple[str, str]:
@@ -188,41 +168,37 @@ def _with_clauses(claim: Claim, auxiliary: str, rest: str) -> tuple[str, str]:
 
 
 def _be(claim: Claim) -> str:
-    return ("were" if claim.is_past else "are") if claim.is_plural else ("was" if claim.is_past else "is")
+    return inflect_be(is_past=claim.is_past, is_plural=claim.is_plural)
 
 
 def _restated(claim: Claim, sampler: ClaimSampler) -> Mirrors:
     distractor = sampler.choose_distractor("restated")
     frames = sampler.choose(FRAMES, "frame", lambda each: each[0].lower())
     restatements = sampler.choose(RESTATEMENTS, "restatement", lambda each: each[0].lower())
-    if distractor is None or frames is None or restatements is None:
-        return None
-    negative, positive = frames
-    other = distractor.text(is_past=claim.is_past)
-    first, second = (
-        sampler.join_premise(f"{a} {claim.decapitalized_text()}", f"{b} t{other[1:]}", "restated")
-        for a, b in ((positive, negative), (negative, positive))
-    )
-    denied, asserted = (f"{each} {claim.decapitalized_text()}" for each in restatements)
-    return negative.lower(), _of_two(first, second, asserted, denied)
+    if distractor and frames and restatements:
+        negative, positive = frames
+        other = distractor.text(is_past=claim.is_past)
+        first, second = (
+            sampler.join_premise(f"{a} {claim.decapitalized_text()}", f"{b} t{other[1:]}", "restated")
+            for a, b in ((positive, negative), (negative, positive))
+        )
+        denied, asserted = (f"{each} {claim.decapitalized_text()}" for each in restatements)
+        yield from _of_two(first, second, asserted, denied, negation=negative)
 
 
 def _double(claim: Claim, sampler: ClaimSampler) -> Mirrors:
     distractor = sampler.choose_distractor("double")
     frames = sampler.choose(FRAMES, "frame", lambda each: each[0].lower())
     # Without a definite subject, both "a man is sleeping" and "a man is not sleeping" can be true.
-    if not (claim.has_auxiliary and claim.is_definite) or distractor is None or frames is None:
-        return None
-    if not sampler.choose([NOT], "not", str):
-        return None
-    negated = claim.decapitalized_text(is_negated=True)
-    first, second = (
-        sampler.join_premise(
-            f"{frame} {negated}", distractor.text(is_past=claim.is_past, is_negated=is_negated), "double"
+    if claim.has_auxiliary and claim.is_definite and distractor and frames and sampler.allows_not:
+        negated = claim.decapitalized_text(is_negated=True)
+        first, second = (
+            sampler.join_premise(
+                f"{frame} {negated}", distractor.text(is_past=claim.is_past, is_negated=is_negated), "double"
+            )
+            for frame, is_negated in zip(frames, (False, True), strict=True)
         )
-        for frame, is_negated in zip(frames, (False, True), strict=True)
-    )
-    return frames[0].lower(), _of_two(first, second, claim.text(), claim.text(is_negated=True))
+        yield from _of_two(first, second, claim.text(), claim.text(is_negated=True), negation=frames[0])
 
 
 def _quantifier(claim: Claim, sampler: ClaimSampler) -> Mirrors:
@@ -233,46 +209,34 @@ def _quantifier(claim: Claim, sampler: ClaimSampler) -> Mirrors:
         if each.is_plural == claim.is_plural and (each.from_negative or claim.has_auxiliary)
     ]
     chosen = sampler.choose(fitting, "quantifier", lambda each: each.negative.lower())
-    if distractor is None or noun is None or chosen is None:
-        return None
-    other = f"{distractor.inflect_noun(is_plural=claim.is_plural)} " + distractor.predicate(
-        is_past=claim.is_past, is_plural=claim.is_plural
-    )
-
-    def quantified(determiner: str, *, is_negated: bool = False) -> str:
-        return f"{determiner} {noun} {claim.predicate(is_negated=is_negated)}"
-
-    first, second = (
-        sampler.join_premise(quantified(a), f"{b} {other}", "quantifier")
-        for a, b in ((chosen.negative, chosen.positive), (chosen.positive, chosen.negative))
-    )
-    from_negative = (
-        quantified(chosen.from_negative)
-        if chosen.from_negative
-        else quantified("Some" if chosen.is_plural else "At least one", is_negated=True)
-    )
-    # "At most three" contradicts "more than three", but not "more than two", which is the hypothesis.
-    label = CONTRADICTION if chosen.is_exclusive else NEUTRAL
-    return chosen.negative.lower(), _of_two(
-        first, second, from_negative, quantified(chosen.from_positive), labels=(label, label)
-    )
+    if distractor and noun is not None and chosen:
+        of_claim = f"{noun} {claim.predicate()}"
+        other = distractor.quantified_text(is_past=claim.is_past, is_plural=claim.is_plural)
+        first, second = (
+            sampler.join_premise(f"{a} {of_claim}", f"{b} {other}", "quantifier")
+            for a, b in ((chosen.negative, chosen.positive), (chosen.positive, chosen.negative))
+        )
+        from_negative = f"{chosen.from_negative} {of_claim}"
+        if not chosen.from_negative:
+            some = "Some" if chosen.is_plural else "At least one"
+            from_negative = f"{some} {noun} {claim.predicate(is_negated=True)}"
+        # "At most three" contradicts "more than three", but not "more than two", which is the hypothesis.
+        label = CONTRADICTION if chosen.is_exclusive else NEUTRAL
+        from_positive = f"{chosen.from_positive} {of_claim}"
+        yield from _of_two(first, second, from_negative, from_positive, negation=chosen.negative, labels=(label, label))
 
 
 def _hypernym(claim: Claim, sampler: ClaimSampler) -> Mirrors:
     noun, place = claim.countable_subject, sampler.choose(sampler.filter_unused(PLACES), "place")
     above = HYPERNYMS.get(claim.parse.lemmas[claim.noun].lower())
     # "the members of the board", "a former member", "a fire truck": the noun alone does not name the kind.
-    is_last = claim.noun == claim.finite - 1 and not _has_kind(claim)
-    if noun is None or above is None or place is None or not is_last:
-        return None
-    above = pluralize_noun(above) if claim.is_plural else above
-    return _monotone(claim, sampler, (noun, above), (noun, above), f"{_be(claim)} {place}.", "hypernym")
-
-
-def _has_kind(claim: Claim) -> bool:
-    """Check whether a word before the subject's noun may change its kind."""
-    parse = claim.parse
-    return any(parse.deps[i] in ("compound", "nmod") or parse.lower_words[i] in _NOT_A_KIND for i in range(claim.noun))
+    has_kind = any(
+        claim.parse.deps[i] in ("compound", "nmod") or claim.parse.lower_words[i] in _NOT_A_KIND
+        for i in range(claim.noun)
+    )
+    if noun is not None and above and place and claim.noun == claim.finite - 1 and not has_kind:
+        above = pluralize_noun(above) if claim.is_plural else above
+        yield from _monotone(claim, sampler, (noun, above), (noun, above), f"{_be(claim)} {place}.", "hypernym")
 
 
 _NOT_A_KIND: Final = frozenset("former future potential alleged fake false stuffed toy artificial would-be".split())
@@ -281,11 +245,11 @@ _NOT_A_KIND: Final = frozenset("former future potential alleged fake false stuff
 def _modifier(claim: Claim, sampler: ClaimSampler) -> Mirrors:
     noun, distractor = claim.countable_subject, sampler.choose_distractor("modifier")
     adjective = sampler.choose(sampler.filter_unused(ADJECTIVES), "adjective")
-    if noun is None or distractor is None or adjective is None or not claim.is_single_noun_subject:
-        return None
-    other = distractor.inflect_noun(is_plural=claim.is_plural)
-    place = distractor.predicate(is_past=claim.is_past, is_plural=claim.is_plural)
-    return _monotone(claim, sampler, (f"{adjective} {noun}", noun), (f"{adjective} {other}", other), place, "modifier")
+    if noun is not None and distractor and adjective and claim.is_single_noun_subject:
+        other = distractor.inflect_noun(is_plural=claim.is_plural)
+        place = distractor.predicate(is_past=claim.is_past, is_plural=claim.is_plural)
+        own, others = (f"{adjective} {noun}", noun), (f"{adjective} {other}", other)
+        yield from _monotone(claim, sampler, own, others, place, "modifier")
 
 
 def _monotone(
@@ -296,7 +260,7 @@ def _monotone(
     fitting = [each for each in DOWNWARD if each.is_plural == claim.is_plural]
     chosen = sampler.choose(fitting, f"determiner {name}", lambda each: each.negative.lower())
     if chosen is None:
-        return None
+        return
     (below, above), (other_below, other_above), predicate = own, other, claim.predicate()
     no, some = chosen.negative, chosen.positive
 
@@ -307,12 +271,10 @@ def _monotone(
 
     wide, narrow = premise(no, above, no, other_below), premise(no, below, no, other_above)
     none, any_ = premise(no, above, some, other_below), premise(some, above, no, other_below)
-    return no.lower(), (
-        *_of_two(wide, narrow, f"{no} {above} {predicate}", f"{no} {other_above} {place}", labels=(NEUTRAL, NEUTRAL)),
-        *_of_two(
-            none, any_, f"{no} {below} {predicate}", f"{some} {above} {predicate}", labels=(NEUTRAL, CONTRADICTION)
-        ),
-    )
+    no_above, no_other = f"{no} {above} {predicate}", f"{no} {other_above} {place}"
+    yield from _of_two(wide, narrow, no_above, no_other, negation=no, labels=(NEUTRAL, NEUTRAL))
+    no_below, some_above = f"{no} {below} {predicate}", f"{some} {above} {predicate}"
+    yield from _of_two(none, any_, no_below, some_above, negation=no, labels=(NEUTRAL, CONTRADICTION))
 
 
 def _opposite(
@@ -330,12 +292,13 @@ def _opposite(
         each for each in opposites if sampler.filter_unused([each.stated]) and sampler.filter_unused([each.opposite])
     ]
     chosen = sampler.choose(fitting, name)
-    if chosen is None or not _takes_clause(claim, sampler):
-        return None
-    auxiliary = ("had" if claim.is_past else "have" if claim.is_plural else "has") if chosen.is_perfect else _be(claim)
-    first, second = _with_clauses(claim, auxiliary, chosen.stated)
-    not_opposite = f"{claim.subject} {auxiliary} not {chosen.opposite}."
-    return NOT, _of_two(first, second, not_opposite, claim.text(), labels=(from_denied, CONTRADICTION))
+    if chosen and _takes_clause(claim, sampler):
+        auxiliary = _be(claim)
+        if chosen.is_perfect:
+            auxiliary = "had" if claim.is_past else "have" if claim.is_plural else "has"
+        first, second = _with_clauses(claim, auxiliary, chosen.stated)
+        not_opposite = f"{claim.subject} {auxiliary} not {chosen.opposite}."
+        yield from _of_two(first, second, not_opposite, claim.text(), labels=(from_denied, CONTRADICTION))
 
 
 def _of_two(
@@ -344,11 +307,13 @@ def _of_two(
     from_first: str,
     from_second: str,
     *,
+    negation: str = NOT,
     labels: tuple[str | None, str | None] = (CONTRADICTION, CONTRADICTION),
-) -> tuple[MirrorPremises, MirrorPremises]:
+) -> Mirrors:
     """Build the mirrors of two premises, each with what follows from it and not from the other."""
     # The labels are those of `second` with `from_first`, and of `first` with `from_second`.
-    return MirrorPremises(first, second, from_first, labels[0]), MirrorPremises(second, first, from_second, labels[1])
+    yield Mirror(first, second, from_first, negation.lower(), labels[0])
+    yield Mirror(second, first, from_second, negation.lower(), labels[1])
 
 
 _MIRRORS: Final[Mapping[str, Callable[[Claim, ClaimSampler], Mirrors]]] = {
@@ -385,8 +350,8 @@ def build_negation_pairs(parse: Parse, *, seed: int = 0, words: str = ALL) -> li
 
 
 def _pairs(claim: Claim, sampler: ClaimSampler) -> Iterator[NegationPair]:
-    for operation, mirrors_of in _MIRRORS.items():
-        negation, mirrors = mirrors_of(claim, sampler) or ("", ())
-        for number, (entailing, other, hypothesis, label) in enumerate(mirrors):
+    for operation, build_mirrors in _MIRRORS.items():
+        for number, mirror in enumerate(build_mirrors(claim, sampler)):
+            entailing, other, hypothesis, negation, label = mirror
             yield NegationPair(operation, number, entailing, hypothesis, ENTAILMENT, negation, ENTAILMENT)
             yield NegationPair(operation, number, other, hypothesis, NOT_ENTAILMENT, negation, label)

@@ -9,6 +9,11 @@ from typing import Final, NamedTuple
 from unbag.data.text.grammar import pluralize_noun
 
 
+def inflect_be(*, is_past: bool, is_plural: bool) -> str:
+    """Inflect the verb *be* for the third person."""
+    return ("were" if is_past else "are") if is_plural else ("was" if is_past else "is")
+
+
 class DistractorSentence(NamedTuple):
     """A sentence about the location of a thing. It is added to a premise and is unrelated to the claim."""
 
@@ -17,12 +22,15 @@ class DistractorSentence(NamedTuple):
 
     def predicate(self, *, is_past: bool, is_plural: bool = False, is_negated: bool = False) -> str:
         """Build the predicate, e.g. "is not on the table."."""
-        verb = ("were" if is_past else "are") if is_plural else ("was" if is_past else "is")
-        return f"{verb}{' not' * is_negated} {self.place}."
+        return f"{inflect_be(is_past=is_past, is_plural=is_plural)}{' not' * is_negated} {self.place}."
 
     def text(self, *, is_past: bool, is_negated: bool = False) -> str:
         """Build the sentence, e.g. "The lamp is not on the table."."""
         return f"The {self.noun} {self.predicate(is_past=is_past, is_negated=is_negated)}"
+
+    def quantified_text(self, *, is_past: bool, is_plural: bool) -> str:
+        """Build the sentence without its determiner, e.g. "lamps are on the table."."""
+        return f"{self.inflect_noun(is_plural=is_plural)} {self.predicate(is_past=is_past, is_plural=is_plural)}"
 
     def inflect_noun(self, *, is_plural: bool) -> str:
         """Inflect the noun for number: singular or plural."""

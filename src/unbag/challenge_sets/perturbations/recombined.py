@@ -1,21 +1,15 @@
 """Documents that contain all words of a claim, with and without a sentence that supports the claim.
 
 A document is k sentences: premises of different source examples, in drawn order. One of them, the evidence, entails the
-claim, a hypothesis that the corpus labels entailment and whose content words are all in the evidence. Each claim comes
-with several documents, one per k, and each document with several rows:
+claim. Each claim comes with several documents, one per k, and each document with several rows:
 
-- `supported`: the claim as it is; *entailment*.
+- `supported`: the original claim; *entailment*.
 - `subject`, `object`, `number`: an argument of the claim is exchanged for that of another sentence of the document, the
   donor (`arguments`); *not entailment*. Every content word of the claim is in the document.
-- `removed`: the claim as it is, with another sentence in the place of the evidence; *not entailment*.
+- `removed`: the original claim, with another sentence in the place of the evidence; *not entailment*.
 
-No sentence but the evidence shares a content word with the claim, even in other words (`arguments.expand_stems`), and
-none but the donor has the words of the argument that comes in. So nothing but the evidence supports the claim, and
-nothing at all supports the exchanged one. Sentences that share two content words with the evidence are excluded too,
-since captions of one picture say the same in other words.
-
-The documents of a claim are nested: those of a larger k have all sentences of the smaller ones, so that only the length
-differs. Every draw is looked up by seed and source id: no row depends on another.
+The card describes which sentences and arguments are combined. Every draw is looked up by seed and source id: no row
+depends on another. The documents of a claim are nested, so that only the length differs.
 
 The pairs for training (`create_recombined_generator`) have three labels. The label of a supported claim is entailment.
 The other claims are neutral: the sentences of a document come from different examples, so that no sentence is about the
@@ -27,16 +21,17 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from heapq import heappush, heappushpop
+from heapq import nsmallest
 from itertools import islice
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from unbag.challenge_sets.pairs import deduplicate
 from unbag.challenge_sets.perturbations.arguments import (
     Argument,
     ArgumentRole,
-    ClaimExclusionReason,
     collect_content_stems,
     expand_stems,
     find_claim_arguments,
@@ -141,31 +136,17 @@ def draw_filler_sentences(
     smallest hashes are taken, so that the draw depends on neither the order of the examples nor the number of times
     that a premise occurs.
     """
-    # A heap of negated hashes has the largest hash on top, which is the next to go: no more than `size` are held.
-    heap: list[tuple[int, str, str]] = []
-    taken: set[str] = set()
-    for example in examples:
-        text = example.premise
-        if text in taken or not is_single_statement(text):
-            continue
-        entry = (-int(rng.compute_key(seed, "recombined pool", text)), example.source_id, text)
-        taken.add(text)
-        if len(heap) < size:
-            heappush(heap, entry)
-        else:
-            taken.discard(heappushpop(heap, entry)[2])
-    return [(source_id, text) for _, source_id, text in sorted(heap, reverse=True)]
+    distinct = deduplicate((each for each in examples if is_single_statement(each.premise)), attrgetter("premise"))
+    drawn = nsmallest(size, distinct, key=lambda each: int(rng.compute_key(seed, "recombined pool", each.premise)))
+    return [(each.source_id, each.premise) for each in drawn]
 
 
 def build_sentence_pool(texts: Sequence[tuple[str, str]], parser: Parser) -> SentencePool:
     """Build a pool of filler sentences, and find their arguments with the parser."""
-    sentences = []
+    stems = [collect_content_stems(text) for _, text in texts]
+    sentences = [PoolSentence(*text, each, expand_stems(each)) for text, each in zip(texts, stems, strict=True)]
     donors: dict[ArgumentRole, list[tuple[int, Argument]]] = {role: [] for role in ArgumentRole}
-    for number, ((source_id, text), parse) in enumerate(
-        zip(texts, parser.parse(text for _, text in texts), strict=True)
-    ):
-        stems = collect_content_stems(text)
-        sentences.append(PoolSentence(source_id, text, stems, expand_stems(stems)))
+    for number, parse in enumerate(parser.parse(text for _, text in texts)):
         for argument in iter_replacement_arguments(parse):
             donors[argument.role].append((number, argument))
     objects = frozenset((argument.verb, argument.noun) for _, argument in donors[ArgumentRole.OBJECT])
@@ -187,7 +168,15 @@ def iter_recombined_rows(
     of each operation, and the examples that make no row by reason (`excluded: a negation`).
     """
     counts = Counter() if counts is None else counts
-    for example, parse in _parsed_claims(examples, parser, counts):
+
+    def claims() -> Iterator[tuple[Example, str]]:
+        for example in examples:
+            if reason := find_example_exclusion_reason(example):
+                counts[f"excluded: {reason}"] += 1
+            else:
+                yield example, example.hypothesis
+
+    for example, parse in parse_items(claims(), parser):
         rows = build_claim_rows(example, parse, pool, sizes=sizes, seed=seed)
         if isinstance(rows, str):
             counts[f"excluded: {rows}"] += 1
@@ -209,21 +198,6 @@ def find_example_exclusion_reason(example: Example) -> str | None:
     return UNREAL if _UNREAL.search(example.premise) or _REPEATED.search(example.hypothesis) else None
 
 
-def _parsed_claims(
-    examples: Iterable[Example], parser: Parser, counts: Counter[str]
-) -> Iterator[tuple[Example, Parse]]:
-    """Yield the examples that may make a claim with the parse of the claim, in order."""
-
-    def claims() -> Iterator[tuple[Example, str]]:
-        for example in examples:
-            if reason := find_example_exclusion_reason(example):
-                counts[f"excluded: {reason}"] += 1
-            else:
-                yield example, example.hypothesis
-
-    return parse_items(claims(), parser)
-
-
 def build_claim_rows(
     example: Example,
     parse: Parse,
@@ -238,8 +212,8 @@ def build_claim_rows(
     parse is given, is the claim. `sizes` are the numbers of sentences of the documents.
     """
     arguments = find_claim_arguments(parse)
-    if isinstance(arguments, ClaimExclusionReason):
-        return str(arguments)
+    if isinstance(arguments, str):
+        return arguments
     exchanges = _exchanges(example, parse, arguments, pool, seed)
     if not exchanges:
         return NO_DONOR
@@ -268,16 +242,15 @@ def _document_rows(
     """Yield the rows of a claim and one document, whose sentences but the evidence are `others`."""
     k = len(others) + 1
     slots = _drawn_order(k, seed, example.source_id, "positions", k).tolist()  # of the evidence, then of each other
-    sentences = [""] * k
-    for slot, number in zip(slots[1:], others, strict=True):
-        sentences[slot] = pool.sentences[number].text
-    sentences[slots[0]] = example.premise
-    document = join_sentences(sentences)
-    sentences[slots[0]] = pool.sentences[replacement].text
-    without = join_sentences(sentences)
+
+    def join(first: str) -> str:
+        texts = [first, *(pool.sentences[number].text for number in others)]
+        return join_sentences(text for _, text in sorted(zip(slots, texts, strict=True)))
+
+    document = join(example.premise)
     group = f"{example.source_id}#{k}"
 
-    def row(operation: str, premise: str, hypothesis: str, label: str, exchange: ModifiedClaim | None = None) -> Any:
+    def row(operation: str, premise: str, hypothesis: str, label: str) -> dict[str, Any]:
         return {
             "id": f"{group}#{operation}",
             "source_id": example.source_id,
@@ -288,16 +261,17 @@ def _document_rows(
             "k": k,
             "position": slots[0],
             "operation": operation,
-            "donor_position": None if exchange is None else slots[1 + others.index(exchange.donor)],
-            "donor_id": None if exchange is None else pool.sentences[exchange.donor].source_id,
-            "replaced": None if exchange is None else exchange.old.text,
-            "replacement": None if exchange is None else exchange.new.text,
         }
 
     yield row(SUPPORTED, document, example.hypothesis, ENTAILMENT)
-    for exchange in exchanges:
-        yield row(exchange.old.role.value, document, exchange.claim, NOT_ENTAILMENT, exchange)
-    yield row(REMOVED, without, example.hypothesis, NOT_ENTAILMENT)
+    for old, new, donor, claim in exchanges:
+        yield row(old.role.value, document, claim, NOT_ENTAILMENT) | {
+            "donor_position": slots[1 + others.index(donor)],
+            "donor_id": pool.sentences[donor].source_id,
+            "replaced": old.text,
+            "replacement": new.text,
+        }
+    yield row(REMOVED, join(pool.sentences[replacement].text), example.hypothesis, NOT_ENTAILMENT)
 
 
 def _exchanges(
@@ -319,31 +293,24 @@ def _exchanges(
                 # The evidence may speak of somebody else too, of whom the exchanged claim would be true.
                 and implied.isdisjoint(phrase)
                 and _is_foreign(sentence, claim, evidence)
-                and _are_compatible(exchanges, sentence, number, phrase, pool)
+                # Neither this donor nor those before it have the words of each other's arguments.
+                and all(
+                    number != other.donor
+                    and sentence.implied.isdisjoint(collect_content_stems(other.new.text))
+                    and pool.sentences[other.donor].implied.isdisjoint(phrase)
+                    for other in exchanges
+                )
             ):
                 exchanges.append(ModifiedClaim(old, new, number, replace_argument(parse, old, new)))
                 break
     return exchanges
 
 
-def _are_compatible(
-    exchanges: Sequence[ModifiedClaim], sentence: PoolSentence, number: int, phrase: frozenset[str], pool: SentencePool
-) -> bool:
-    """Check whether a donor and the donors before it say nothing of each other's arguments."""
-    return all(
-        number != other.donor
-        and sentence.implied.isdisjoint(collect_content_stems(other.new.text))
-        and pool.sentences[other.donor].implied.isdisjoint(phrase)
-        for other in exchanges
-    )
-
-
 def _fillers(example: Example, exchanges: Sequence[ModifiedClaim], pool: SentencePool, seed: int) -> Iterator[int]:
     """Yield the sentences of a pool that say nothing of a claim or its exchanges, in drawn order."""
     evidence = collect_content_stems(example.premise)
-    stems = collect_content_stems(example.hypothesis).union(
-        *(collect_content_stems(each.new.text) for each in exchanges)
-    )
+    phrases = [example.hypothesis, *(each.new.text for each in exchanges)]
+    stems = frozenset[str]().union(*map(collect_content_stems, phrases))
     for number in _drawn_order(len(pool.sentences), seed, example.source_id, "sentences").tolist():
         if _is_foreign(pool.sentences[number], stems, evidence):
             yield number

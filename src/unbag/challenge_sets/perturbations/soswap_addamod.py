@@ -1,13 +1,12 @@
 """Rows of the SOSwap and AddAmod set: one pair per operator and distinct premise, if the operator applies."""
 
 import logging
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from itertools import tee
 from operator import attrgetter
 from typing import Any, Final, TypeVar
-
-import pyarrow as pa
 
 from unbag.challenge_sets.pairs import deduplicate
 from unbag.challenge_sets.perturbations.addamod import (
@@ -20,8 +19,6 @@ from unbag.challenge_sets.perturbations.addamod import (
 )
 from unbag.challenge_sets.perturbations.soswap import SwappedSentence, swap_subject_and_object
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in_vocabulary_half
-from unbag.data import columns
-from unbag.data.columns import PAIR
 from unbag.data.labels import CONTRADICTION, NEUTRAL, get_label_id
 from unbag.data.sources import Example
 from unbag.data.text.parses import Parse, Parser
@@ -41,23 +38,6 @@ OTHER_WORDS: Final = "words that are not all in the requested half"
 
 LABEL_BY_KIND: Final = {SOSWAP: CONTRADICTION, ADDAMOD: NEUTRAL}
 
-SCHEMA: Final = pa.schema(
-    [
-        *PAIR,  # the source id is that of the first example with this premise
-        ("kind", pa.string()),
-        ("source_premise", pa.string()),
-        # SOSwap: the exchanged phrases, as written in the premise; null for AddAmod.
-        ("subject", pa.string()),
-        ("object", pa.string()),
-        # AddAmod: the added adjective, and the noun that it modifies in each sentence; null for SOSwap.
-        ("adjective", pa.string()),
-        ("premise_noun", pa.string()),
-        ("hypothesis_noun", pa.string()),
-    ]
-)
-_ROWS_PER_TABLE: Final = 1_000  # small, because parsing is slow and progress is shown per table
-
-
 PairOperator = Callable[[Parse], SwappedSentence | AddAmodPair | str]
 """A function that builds a pair from a premise, or returns the reason why there is none."""
 
@@ -76,39 +56,31 @@ def build_soswap_addamod_operators(
     `adjectives` are counts for AddAmod (`count_adjectives`). For written text, both operators are stricter (default:
     captions). The other arguments are those of `build_addamod_pair`.
     """
-    operators: dict[str, PairOperator] = {
-        SOSWAP: partial(swap_within_vocabulary_half, words=words, is_written_text=is_written_text),
-        ADDAMOD: partial(
-            build_addamod_pair,
-            adjectives=adjectives or AdjectiveCounts(),
-            seed=seed,
-            min_count=min_count,
-            words=words,
-            is_written_text=is_written_text,
-        ),
-    }
+    addamod = partial(
+        build_addamod_pair,
+        adjectives=adjectives or AdjectiveCounts(),
+        seed=seed,
+        min_count=min_count,
+        words=words,
+        is_written_text=is_written_text,
+    )
+    soswap = partial(swap_within_vocabulary_half, words=words, is_written_text=is_written_text)
+    operators: dict[str, PairOperator] = {SOSWAP: soswap, ADDAMOD: addamod}
     return {name: operator for name, operator in operators.items() if kind in (name, BOTH)}
 
 
-def iter_soswap_addamod_tables(
+def iter_soswap_addamod_rows(
     examples: Iterable[Example],
     parser: Parser,
     operators: Mapping[str, PairOperator],
     counts: Counter[str] | None = None,
-) -> Iterator[pa.Table]:
-    """Build the SOSwap and AddAmod rows from distinct premises of examples, as Arrow tables with the schema `SCHEMA`.
+) -> Iterator[dict[str, Any]]:
+    """Build the SOSwap and AddAmod rows from distinct premises of examples.
 
-    `counts` is updated while tables are consumed. Its keys are `premises`, and for each kind the generated pairs
+    `counts` is updated while rows are consumed. Its keys are `premises`, and for each kind the generated pairs
     (`soswap`) and the excluded premises by reason (`soswap: a passive`).
     """
     counts = Counter() if counts is None else counts
-    yield from columns.iter_tables(_rows(examples, parser, operators, counts), SCHEMA, size=_ROWS_PER_TABLE)
-    logger.info("pairs and excluded premises of %d premises: %s", counts["premises"], dict(counts.most_common()))
-
-
-def _rows(
-    examples: Iterable[Example], parser: Parser, operators: Mapping[str, PairOperator], counts: Counter[str]
-) -> Iterator[dict[str, Any]]:
     for source_id, parse in parse_items(iter_distinct_premises(examples), parser):
         counts["premises"] += 1
         for kind, operator in operators.items():
@@ -121,11 +93,12 @@ def _rows(
                 "id": f"{source_id}#{kind}",
                 "source_id": source_id,
                 "kind": kind,
-                "premise": str(parse),
                 "label": get_label_id(LABEL_BY_KIND[kind]),
                 "source_premise": str(parse),
-                **{column: value for column, value in result._asdict().items() if column in SCHEMA.names},
+                "premise": str(parse),
+                **result._asdict(),  # with another premise for AddAmod
             }
+    logger.info("pairs and excluded premises of %d premises: %s", counts["premises"], dict(counts.most_common()))
 
 
 def swap_within_vocabulary_half(
@@ -136,11 +109,8 @@ def swap_within_vocabulary_half(
     Return the reason if the swap is not possible or if a word is in the other half.
     """
     result = swap_subject_and_object(parse, is_written_text=is_written_text)
-    return (
-        OTHER_WORDS
-        if isinstance(result, SwappedSentence) and not are_in_vocabulary_half(words, result.lemmas)
-        else result
-    )
+    is_other = isinstance(result, SwappedSentence) and not are_in_vocabulary_half(words, result.lemmas)
+    return OTHER_WORDS if is_other else result
 
 
 def count_adjectives(
@@ -164,13 +134,7 @@ def iter_distinct_premises(examples: Iterable[Example]) -> Iterator[tuple[str, s
 
 def parse_items(items: Iterable[tuple[T, str]], parser: Parser) -> Iterator[tuple[T, Parse]]:
     """Parse the sentence of each item, given as tuples (item, sentence). Yields tuples (item, parse), in order."""
-    # The parser consumes sentences in chunks before it yields their parses. The queue holds the items in between.
-    waiting: deque[T] = deque()
-
-    def sentences() -> Iterator[str]:
-        for item, sentence in items:
-            waiting.append(item)
-            yield sentence
-
-    for parse in parser.parse(sentences()):
-        yield waiting.popleft(), parse
+    # The parser consumes sentences in chunks before it yields their parses. `tee` holds the items in between.
+    items, consumed = tee(items)
+    parses = parser.parse(sentence for _, sentence in consumed)
+    return zip((item for item, _ in items), parses, strict=True)

@@ -5,14 +5,12 @@ so that sets which need none do not pay for them.
 """
 
 from collections.abc import Iterable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from unbag.data.text.tagging import BATCH, PIPELINE, Annotator, Reader, precompute_annotations
+from unbag.data.text.tagging import BATCH, PIPELINE, Annotator
 
 _NOT_FOR_ENTITIES: Final = ("parser", "tagger", "attribute_ruler", "lemmatizer", "senter")
-_FORMAT: Final = 1
 
 
 class Entity(NamedTuple):
@@ -31,7 +29,7 @@ class EntityRecognizer(Annotator):
 
         The entities are cached in `unbag/entities` in the user's cache folder, unless `cache` names another folder.
         """
-        super().__init__(pipeline, _NOT_FOR_ENTITIES, "entities", cache, f", format {_FORMAT}")
+        super().__init__(pipeline, _NOT_FOR_ENTITIES, "entities", cache)
         if "ner" not in self._nlp.pipe_names:
             raise ValueError(
                 f"entities: expected a spaCy pipeline with the component ner, got {str(pipeline)!r} (components: "
@@ -47,15 +45,3 @@ class EntityRecognizer(Annotator):
     def _recognize(self, sentences: list[str]) -> Iterator[list[tuple[int, int, str]]]:
         for doc in self._nlp.pipe(sentences, batch_size=BATCH):
             yield [(each.start, each.end, each.label_) for each in doc.ents]
-
-
-def precompute_entities(pipeline: str | Path, sentences: Iterable[str], *, cache: Path | None = None) -> None:
-    """Recognize the entities of sentences in several processes, and store the entities on disk for `EntityRecognizer`.
-
-    With one process (`utils.parallel.get_num_proc`), the function does nothing.
-    """
-    precompute_annotations(partial(_reader, pipeline, cache), sentences)
-
-
-def _reader(pipeline: str | Path, cache: Path | None) -> Reader:
-    return EntityRecognizer(pipeline, cache=cache).recognize

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import takewhile
 from typing import Final
 
 from unbag.data.text.parses import Parse, inflect
@@ -74,7 +75,7 @@ def is_matching_article(article: str, next_word: str) -> bool:
     >>> is_matching_article("the", "hour")
     True
     """
-    return article.lower() not in ARTICLES or (article.lower() == "an") == _sounds_like_a_vowel(next_word)
+    return adapt_article(article, next_word).lower() == article.lower()
 
 
 def adapt_article(article: str, next_word: str) -> str:
@@ -162,15 +163,8 @@ def has_matching_determiners(parse: Parse) -> bool:
     for i, word in enumerate(parse.lower_words):
         if word not in _DETERMINERS:
             continue
-        following = parse.words[i + 1 : i + 2]
-        if (
-            word in ARTICLES
-            and following
-            and following[0][:1].isalnum()
-            and not is_matching_article(word, following[0])
-        ):
-            return False
-        if not _fits_number(parse, i):
+        following = "".join(parse.words[i + 1 : i + 2])
+        if (following[:1].isalnum() and not is_matching_article(word, following)) or not _fits_number(parse, i):
             return False
     return True
 
@@ -421,9 +415,10 @@ def find_phrase_difference(premise: str, hypothesis: str) -> PhraseDifference | 
         blocks = [(blocks[0][0], blocks[-1][1], blocks[0][2], blocks[-1][3])]
     i, j, k, m = blocks[0]
     old, new = tuple(sides[0][i:j]), tuple(sides[1][k:m])
-    if max(len(old), len(new)) > LONGEST or not all(map(_is_word, old + new)):
+    if max(len(old), len(new)) > LONGEST or not all(token[0].isalnum() or token == "-" for token in old + new):
         return None
-    return PhraseDifference(old, new, tuple(_context(sides[0][:i][::-1]))[::-1], tuple(_context(sides[0][j:])))
+    left, right = _find_context(sides[0][:i][::-1]), _find_context(sides[0][j:])
+    return PhraseDifference(old, new, left[::-1], right)
 
 
 def _normalize(word: str) -> str:
@@ -431,16 +426,9 @@ def _normalize(word: str) -> str:
     return "a" if word == "an" else word
 
 
-def _is_word(token: str) -> bool:
-    return token[0].isalnum() or token == "-"
-
-
-def _context(tokens: list[str]) -> Iterator[str]:
-    """Iterate over up to two tokens before the first punctuation mark."""
-    for token in tokens[:_CONTEXT]:
-        if not token[0].isalnum():
-            return
-        yield token
+def _find_context(tokens: list[str]) -> tuple[str, ...]:
+    """Select up to two tokens before the first punctuation mark."""
+    return tuple(takewhile(lambda token: token[0].isalnum(), tokens[:_CONTEXT]))
 
 
 SYMMETRIC: Final = frozenset(

@@ -1,16 +1,14 @@
 """Dependency parses, cached on disk, and verb forms that agree with a subject."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any, Final
 
-import msgpack
-
 from unbag.data.text.dependencies import compute_dependents
-from unbag.data.text.tagging import BATCH, PIPELINE, Annotator, Reader, precompute_annotations
+from unbag.data.text.tagging import BATCH, PIPELINE, Annotator
 
 
 class GrammaticalPerson(Enum):
@@ -86,7 +84,6 @@ def inflect(word: str, tag: str) -> str:
 
 
 _NOT_FOR_PARSES: Final = ("ner", "senter")
-_FORMAT: Final = 2  # MessagePack of the columns; zlib would save a third of the space, but is far slower
 
 Columns = tuple[tuple[Any, ...], ...]
 """Columns of a `Parse`, or only its column of tags for a sentence that was tagged but not parsed."""
@@ -128,9 +125,13 @@ class Parse:
         """List the positions of a token's children in order."""
         return self._children[head]
 
-    def child(self, head: int, dep: str) -> int | None:
-        """Find the first child of a token that has a given dependency relation. Return None if there is none."""
-        return next((i for i in self._children[head] if self.deps[i] == dep), None)
+    def child(self, head: int, *deps: str) -> int | None:
+        """Find the first child of a token that has one of the given relations. Return None if there is none."""
+        return next((i for i in self._children[head] if self.deps[i] in deps), None)
+
+    def has_child(self, head: int, *deps: str) -> bool:
+        """Check whether a token has a child with one of the given relations."""
+        return any(self.deps[i] in deps for i in self._children[head])
 
     def subtree(self, head: int) -> list[int]:
         """List the positions of a token and all its descendants in order."""
@@ -171,7 +172,7 @@ class Parser(Annotator):
 
         The parses are cached in `unbag/parses` in the user's cache folder, unless `cache` names another folder.
         """
-        super().__init__(pipeline, _NOT_FOR_PARSES, "parses", cache, f", format {_FORMAT}")
+        super().__init__(pipeline, _NOT_FOR_PARSES, "parses", cache)
         doc = self._nlp("A dog runs.")
         missing = [name for name in ("DEP", "POS", "TAG", "LEMMA") if not doc.has_annotation(name)]
         if missing:
@@ -180,12 +181,6 @@ class Parser(Annotator):
                 f"without {', '.join(missing)} (components: {', '.join(self._nlp.pipe_names) or 'none'}); use another "
                 "pipeline"
             )
-
-    def _pack(self, annotation: Any) -> bytes:
-        return bytes(msgpack.packb(annotation))
-
-    def _unpack(self, packed: Any) -> Any:
-        return msgpack.unpackb(packed, use_list=False)
 
     def parse(self, sentences: Iterable[str], *, tag: str | None = None) -> Iterator[Parse]:
         """Parse sentences and yield the parses in order. At most a few thousand sentences are in memory.
@@ -220,20 +215,9 @@ class Parser(Annotator):
             yield _columns(next(parsed)) if tag in doc_tags else (doc_tags,)
 
 
-def precompute_parses(
-    pipeline: str | Path, sentences: Iterable[str], *, tag: str | None = None, cache: Path | None = None
-) -> None:
-    """Parse sentences in several processes, and store the parses on disk for a `Parser` with the same arguments."""
-    precompute_annotations(partial(_reader, pipeline, tag, cache), sentences)
-
-
-def _reader(pipeline: str | Path, tag: str | None, cache: Path | None) -> Reader:
-    return partial(Parser(pipeline, cache=cache).parse, tag=tag)
-
-
 def _columns(doc: Any) -> Columns:
     tokens = [
         (token.text, bool(token.whitespace_), token.lemma_, token.pos_, token.tag_, token.head.i, token.dep_)
         for token in doc
     ]
-    return tuple(zip(*tokens, strict=True)) if tokens else ((),) * len(fields(Parse))
+    return tuple(zip(*tokens, strict=True)) if tokens else ((),) * 7

@@ -107,11 +107,9 @@ def find_parse_exclusion_reason(parse: Parse) -> str | None:
     preceding subject that agrees with it in number, and an English relation and tag for every token.
     """
     roots = [i for i, head in enumerate(parse.heads) if i == head]
-    if len(roots) != 1:
+    if len(roots) != 1 or not _UNSURE_DEPS.isdisjoint(parse.deps) or not _UNSURE_TAGS.isdisjoint(parse.tags):
         return UNCERTAIN
     [root] = roots
-    if not _UNSURE_DEPS.isdisjoint(parse.deps) or not _UNSURE_TAGS.isdisjoint(parse.tags):
-        return UNCERTAIN
     if parse.pos[root] not in ("VERB", "AUX"):
         return NOT_DECLARATIVE
     children = parse.children(root)

@@ -6,7 +6,6 @@ the same file.
 
 import functools
 import hashlib
-import json
 import multiprocessing
 import re
 import sys
@@ -20,7 +19,9 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, TypeVar
+
+import msgpack
 
 from unbag.data.downloads import MissingFileError
 from unbag.utils import parallel
@@ -99,24 +100,21 @@ def is_package_installed(package: str) -> bool:
         return sys.modules.get(package) is not None
 
 
-def build_pipeline_identity(nlp: Any) -> str:
-    """Build the identity string of a pipeline: its name, its version and the spaCy version."""
-    return f"{nlp.meta['lang']}_{nlp.meta['name']} {nlp.meta['version']}, spaCy {version('spacy')}"
-
-
-Reader = Callable[[Sequence[str]], Iterable[object]]
-"""Function that annotates sentences. The annotations are stored when the result is exhausted."""
+A = TypeVar("A")
 
 _CHUNK_SIZE: Final = 2_000  # sentences per task: some seconds of work
 _QUEUED_CHUNKS: Final = 2  # submitted chunks per process: keeps processes busy without holding the corpus in memory
 
-_worker_reader: Reader | None = None  # reader of the current worker process
+_annotator: Any = None  # annotator of the current worker process
 
 
-def precompute_annotations(create_reader: Callable[[], Reader], sentences: Iterable[str]) -> None:
-    """Annotate sentences in several processes, each with its own reader, and store the annotations on disk.
+def precompute_annotations(
+    create_annotator: Callable[[], A], annotate: Callable[[A, list[str]], Iterable[object]], sentences: Iterable[str]
+) -> None:
+    """Annotate sentences in several processes, each with its own annotator, which stores the annotations on disk.
 
-    Does nothing if `utils.parallel.get_num_proc()` is 1.
+    For example, `precompute_annotations(partial(Parser, pipeline), Parser.parse, sentences)`. Does nothing if
+    `utils.parallel.get_num_proc()` is 1.
     """
     if parallel.get_num_proc() == 1:
         return
@@ -125,13 +123,13 @@ def precompute_annotations(create_reader: Callable[[], Reader], sentences: Itera
     context = multiprocessing.get_context(parallel.START_METHOD)
     try:
         with ProcessPoolExecutor(
-            parallel.get_num_proc(), context, initializer=_init_worker, initargs=(create_reader,)
+            parallel.get_num_proc(), context, initializer=_init_worker, initargs=(create_annotator,)
         ) as pool:
             try:
                 while chunk := list(islice(stream, _CHUNK_SIZE)):
                     if len(pending) == _QUEUED_CHUNKS * parallel.get_num_proc():
                         pending.popleft().result()
-                    pending.append(pool.submit(_read_chunk, chunk))
+                    pending.append(pool.submit(_annotate_chunk, annotate, list(dict.fromkeys(chunk))))
                 for future in pending:
                     future.result()
             except BaseException:  # on an error or Ctrl-C, leave without waiting for chunks that have not started
@@ -144,18 +142,16 @@ def precompute_annotations(create_reader: Callable[[], Reader], sentences: Itera
         ) from error
 
 
-def _init_worker(make: Callable[[], Reader]) -> None:
-    global _worker_reader
-    _worker_reader = make()
+def _init_worker(create_annotator: Callable[[], Any]) -> None:
+    global _annotator
+    _annotator = create_annotator()
 
 
-def _read_chunk(sentences: list[str]) -> None:
-    assert _worker_reader is not None
-    deque(_worker_reader(list(dict.fromkeys(sentences))), maxlen=0)
+def _annotate_chunk(annotate: Callable[[Any, list[str]], Iterable[object]], sentences: list[str]) -> None:
+    deque(annotate(_annotator, sentences), maxlen=0)  # annotations are stored when the result is exhausted
 
 
-_LAYOUT: Final = 3  # version of the file's layout; version 1 had no checksums, version 2 no null tags
-
+_LAYOUT: Final = 4  # version of the file's layout: MessagePack with checksums
 
 _VOCABULARY_SENTENCES: Final = 10_000  # sentences whose words stay in the pipeline's vocabulary: some MB
 
@@ -165,21 +161,14 @@ class Annotator:
 
     commit_size: ClassVar[int] = 2_000  # sentences in memory, and per commit to disk: a few MB, seconds of work
 
-    def __init__(
-        self, pipeline: str | Path, exclude: Sequence[str], annotation_type: str, cache: Path | None, suffix: str = ""
-    ) -> None:
-        """Load a pipeline without some components, and open the cache of its identity and format (`suffix`)."""
+    def __init__(self, pipeline: str | Path, exclude: Sequence[str], annotation_type: str, cache: Path | None) -> None:
+        """Load a pipeline without some components, and open the cache of its identity."""
         self._nlp = load_pipeline(pipeline, exclude)
         self._n_processed = 0  # sentences that the pipeline has processed
-        self.identity = build_pipeline_identity(self._nlp)
-        name = hashlib.sha256(f"{self.identity}{suffix}, layout {_LAYOUT}".encode()).hexdigest()[:16]
+        meta = self._nlp.meta
+        self.identity = f"{meta['lang']}_{meta['name']} {meta['version']}, spaCy {version('spacy')}"
+        name = hashlib.sha256(f"{self.identity}, layout {_LAYOUT}".encode()).hexdigest()[:16]
         self._store = SqliteCache((cache or get_cache_folder(annotation_type)) / f"{name}.sqlite", annotation_type)
-
-    def _pack(self, annotation: Any) -> str | bytes:
-        return json.dumps(annotation, ensure_ascii=False)
-
-    def _unpack(self, packed: Any) -> Any:
-        return json.loads(packed)
 
     def _annotate(
         self,
@@ -196,8 +185,9 @@ class Annotator:
         stream = iter(sentences)
         while chunk := list(islice(stream, self.commit_size)):
             distinct = list(dict.fromkeys(chunk))
-            stored = {sentence: self._unpack(packed) for sentence, packed in self._store.get(distinct).items()}
-            found = {sentence: annotation for sentence, annotation in stored.items() if is_complete(annotation)}
+            stored = self._store.get(distinct).items()
+            unpacked = ((sentence, msgpack.unpackb(packed, use_list=False)) for sentence, packed in stored)
+            found = {sentence: annotation for sentence, annotation in unpacked if is_complete(annotation)}
             new = [sentence for sentence in distinct if sentence not in found]
             if new:
                 # Outside a memory zone, the pipeline's vocabulary keeps all new words and grows without limit. Inside a
@@ -207,7 +197,9 @@ class Annotator:
                     computed = dict(zip(new, compute(new), strict=True))
                 self._n_processed += len(new)
                 if keep:
-                    self._store.put((sentence, self._pack(annotation)) for sentence, annotation in computed.items())
+                    self._store.put(
+                        (sentence, bytes(msgpack.packb(annotation))) for sentence, annotation in computed.items()
+                    )
                 found |= computed
             yield chunk, found
 
@@ -243,25 +235,17 @@ class Tagger(Annotator):
         self.fine: frozenset[str] = frozenset(self._nlp.get_pipe("tagger").labels if "tagger" in names else ())
         self._skipped_for_fine = [_RULER] if _RULER in names and not _sets_fine_tags(self._nlp.get_pipe(_RULER)) else []
 
-    def tag(self, sentences: Iterable[str], *, keep: bool = True) -> dict[str, Tagged]:
-        """Compute the universal POS tags of each distinct sentence.
+    def tag(self, sentences: Iterable[str], *, is_fine: bool = False, keep: bool = True) -> dict[str, Tagged]:
+        """Compute the POS tags of each distinct sentence: the universal ones, or with `is_fine` those of the pipeline.
 
+        Fine tags do not need the attribute ruler, which takes nearly half of the time and derives the universal tags.
         With `keep=False`, new tags are not stored on disk, which saves space for sentences that are needed once.
         """
-        return self._tags(sentences, _UNIVERSAL, keep=keep)
-
-    def tag_fine_grained(self, sentences: Iterable[str]) -> dict[str, Tagged]:
-        """Compute the fine-grained POS tags of each distinct sentence.
-
-        Skips the attribute ruler, which takes nearly half of the time and derives the universal tags.
-        """
-        return self._tags(sentences, _FINE, keep=True)
-
-    def _tags(self, sentences: Iterable[str], kind: int, *, keep: bool) -> dict[str, Tagged]:
+        kind = _FINE if is_fine else _UNIVERSAL
         # Sentences whose universal tags are needed for the first time are tagged again.
         chunks = self._annotate(
             sorted(set(sentences)),
-            partial(self._compute, kind=kind),
+            partial(self._compute, is_fine=is_fine),
             lambda tokens: None not in (token[kind] for token in tokens),
             keep=keep,
         )
@@ -271,9 +255,9 @@ class Tagger(Annotator):
             for sentence, tokens in found.items()
         }
 
-    def _compute(self, sentences: Sequence[str], kind: int) -> list[list[tuple[str, str | None, str]]]:
+    def _compute(self, sentences: Sequence[str], *, is_fine: bool) -> list[list[tuple[str, str | None, str]]]:
         """Tag sentences. The universal tags are None if only the fine tags are needed and the ruler is skipped."""
-        skipped = self._skipped_for_fine if kind == _FINE else []
+        skipped = self._skipped_for_fine if is_fine else []
         with self._nlp.select_pipes(disable=skipped):
             docs = self._nlp.pipe(sentences, batch_size=BATCH)
             return [
@@ -288,18 +272,3 @@ def _sets_fine_tags(ruler: Any) -> bool:
         "TAG" in rule["attrs"] and any(pattern != [{"IS_SPACE": True}] for pattern in rule["patterns"])
         for rule in ruler.patterns
     )
-
-
-def precompute_tags(
-    pipeline: str | Path, sentences: Iterable[str], *, is_fine_grained: bool = False, cache: Path | None = None
-) -> None:
-    """Tag sentences in several processes, and store the tags on disk for `Tagger`; only fine tags if `is_fine_grained`.
-
-    Does nothing with one process (`utils.parallel.get_num_proc`).
-    """
-    precompute_annotations(partial(_reader, pipeline, cache, is_fine_grained=is_fine_grained), sentences)
-
-
-def _reader(pipeline: str | Path, cache: Path | None, *, is_fine_grained: bool) -> Reader:
-    tagger = Tagger(pipeline, cache=cache)
-    return tagger.tag_fine_grained if is_fine_grained else tagger.tag  # `tag` also stores the fine tags
