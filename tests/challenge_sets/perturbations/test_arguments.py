@@ -4,14 +4,13 @@ from tests.challenge_sets.perturbations.conftest import build_parse
 from unbag.challenge_sets.perturbations.arguments import (
     Argument,
     ArgumentRole,
-    collect_content_stems,
-    expand_stems,
     find_claim_arguments,
     is_counted_noun_unique,
     is_valid_replacement,
     iter_replacement_arguments,
     replace_argument,
 )
+from unbag.challenge_sets.perturbations.content_words import collect_content_stems, expand_stems
 
 SUBJECT, OBJECT, NUMBER = ArgumentRole
 VAGUE = "nothing specific besides subject and verb (sits, is outside, does a trick)"

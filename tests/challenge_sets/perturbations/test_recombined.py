@@ -4,8 +4,8 @@ from collections import Counter, defaultdict
 import pyarrow.parquet as pq
 import pytest
 
-from unbag.challenge_sets.perturbations.arguments import collect_content_stems, expand_stems
 from unbag.challenge_sets.perturbations.augmentation import OFFICIAL, sample_generated_pairs
+from unbag.challenge_sets.perturbations.content_words import collect_content_stems, expand_stems
 from unbag.challenge_sets.perturbations.recombined import (
     EXCHANGES,
     FEW_SENTENCES,

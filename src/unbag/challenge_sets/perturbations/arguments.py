@@ -7,12 +7,11 @@ recombined set describes the rules.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from enum import StrEnum
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
-from unbag.baselines.wordnet.relations import WordNetRelation
 from unbag.challenge_sets.perturbations.clauses import (
     ExcludedSentence,
     exclude_if,
@@ -21,8 +20,8 @@ from unbag.challenge_sets.perturbations.clauses import (
     find_object_span,
     has_number_agreement,
 )
+from unbag.challenge_sets.perturbations.content_words import NUMBERS, collect_content_stems, expand_stems
 from unbag.challenge_sets.perturbations.vocabulary_split import stem_phrase
-from unbag.challenge_sets.perturbations.word_lists import WORD_LISTS
 from unbag.data.text.grammar import (
     ANIMALS,
     ARTICLES,
@@ -51,38 +50,6 @@ class ArgumentRole(StrEnum):
     OBJECT = "object"
     NUMBER = "number"
 
-
-_FUNCTION_WORDS: Final = frozenset(
-    """a an the this that these those and or but of in on at to from for with by into onto over under up down off out
-    as is are was were be been being am do does did has have had having it its his her hers their theirs there here he
-    she they him them who which whose what while when where near next some any through along around against behind
-    before after beside besides between during across upon above below toward towards within without about i you we us
-    my your our me himself herself itself themselves s""".split()
-)
-"""Function words; all other words are content words."""
-
-_SYNONYMS: Final = """man guy gentleman male dude fellow / woman lady female / child kid / baby infant newborn
-    / mother mom mommy mum / father dad daddy / bicycle bike / bicyclist cyclist biker / street road avenue / sidewalk
-    pavement / picture photo photograph image / water ocean sea lake river pool / rock boulder stone / sofa couch / shop
-    store market / ski skiing / boat ship canoe kayak raft / shirt t-shirt tshirt tee / purse handbag bag backpack / cap
-    hat / coat jacket / cup mug glass / phone cellphone telephone / television tv / policeman cop police officer
-    / singer vocalist / performer entertainer / sand beach / hill mountain / field grass meadow lawn / forest woods
-    tree / sign poster / crowd audience / food meal dinner lunch breakfast / talk speak chat converse / look watch stare
-    view gaze / walk stroll hike / run jog sprint race / jump leap hop / smile grin laugh / ride bike cycle / hold carry
-    grip grasp / eat dine / work labor / stand wait / sit rest relax / throw toss pitch / cook prepare bake
-    / draw sketch paint / sing perform / play perform / push shove / climb scale / sleep nap / drink sip / cut slice
-    / read study"""
-"""Words that may denote the same thing in one scene; `/` separates the sets."""
-
-_ABOVE: Final = """boy girl toddler baby son daughter youngster > child kid / son > boy man / daughter > girl woman
-    / father dad husband grandfather grandpa uncle groom boyfriend king > man guy / boyfriend > boy
-    / mother mom wife grandmother grandma aunt bride girlfriend queen waitress actress ballerina nun > woman lady
-    / girlfriend > girl / puppy pup poodle retriever labrador terrier beagle bulldog collie greyhound shepherd > dog
-    / kitten > cat / pony foal mare stallion > horse / bull calf > cow / chick rooster > chicken / lamb > sheep
-    / football baseball basketball softball volleyball soccer > ball / truck van taxi suv jeep > car vehicle
-    / sailboat canoe kayak > boat / guitar violin drum piano saxophone trumpet flute > instrument
-    / guitarist drummer violinist singer pianist > musician / skateboard surfboard snowboard > board"""
-"""`below … > above …`: what is said of the one is said of the other too."""
 
 GENERIC: Final = frozenset(
     """person people human individual someone somebody anyone anybody everyone everybody one other another group crowd
@@ -163,11 +130,6 @@ _WORN_BY_MOST: Final = frozenset("shirt pant pants trouser trousers short shorts
 _UNACTED: Final = frozenset("have be see contain hear observe watch".split())
 """Verbs whose object may hold for the subject anyway (a car has wheels), or is itself an agent (watch a ball fly)."""
 
-_NUMBERS: Final = {
-    word: value
-    for value, words_ in enumerate("two three four five six seven eight nine ten eleven twelve".split(), start=2)
-    for word in (words_, str(value))
-}
 _BOUND_BEFORE: Final = re.compile(
     r"(?:^| )(?:(?:less|more|fewer|greater|later|earlier|longer|better) than|at (?:the )?(?:least|most|minimum|maximum)"
     r"|(?:minimum|maximum) of|as (?:many|few|much|little) as|up to|over|under|above|below|beyond|within|between|until"
@@ -200,57 +162,6 @@ class Argument(NamedTuple):
     verb: str  # lemma of the verb whose object it is; empty for another role
     is_plural: bool
     span: range  # tokens of the phrase
-
-
-@lru_cache(maxsize=1 << 14)  # phrases of donors are looked up again for every claim
-def collect_content_stems(sentence: str) -> frozenset[str]:
-    """Compute the stems of the content words of a sentence.
-
-    >>> sorted(collect_content_stems("A man is riding two horses."))
-    ['hors', 'man', 'rid', 'two']
-    """
-    return frozenset(
-        stem_phrase(word.text)
-        for word in tokenize_words(sentence)
-        if not word.is_mark and word.text.lower().replace("’", "'").removesuffix("'s") not in _FUNCTION_WORDS
-    )
-
-
-def expand_stems(stems: Iterable[str]) -> frozenset[str]:
-    """Add the stems of all words that the given stems imply: synonyms and hypernyms (boy implies child).
-
-    >>> boy, child = collect_content_stems("a boy"), collect_content_stems("a child")
-    >>> expand_stems(boy) >= child, expand_stems(child) >= boy
-    (True, False)
-    """
-    return frozenset().union(*(_implied(each) for each in stems))
-
-
-@lru_cache(maxsize=1 << 16)
-def _implied(word: str) -> frozenset[str]:
-    above = _above()
-    reached = [word]
-    for each in reached:  # which grows
-        reached += [other for other in above.get(each, ()) if other not in reached]
-    return frozenset(reached)
-
-
-@cache
-def _above() -> dict[str, frozenset[str]]:
-    """Build the stems directly above or beside each stem."""
-    above: dict[str, set[str]] = {}
-    relations = (WordNetRelation.SYNONYM, WordNetRelation.HYPONYM)
-    sides = [(words_.old, words_.new) for words_ in WORD_LISTS if words_.relation in relations]
-    sides += [(tuple(line.split()),) * 2 for line in _SYNONYMS.split("/")]
-    sides += [(tuple(word for word, value in _NUMBERS.items() if value == number),) * 2 for number in _NUMBERS.values()]
-    for line in _ABOVE.split("/"):
-        below, over = line.split(">")
-        sides.append((tuple(below.split()), tuple(over.split())))
-    for old, new in sides:
-        stems = {stem_phrase(word.split()[-1]) for word in new}
-        for word in old:
-            above.setdefault(stem_phrase(word.split()[-1]), set()).update(stems)
-    return {word: frozenset(others - {word}) for word, others in above.items()}
 
 
 def find_claim_arguments(parse: Parse) -> list[Argument] | str:
@@ -321,7 +232,7 @@ def is_valid_replacement(old: Argument, new: Argument, verb_object_pairs: Set[tu
     if old.role is not new.role:
         return False
     if old.role is ArgumentRole.NUMBER:
-        return _NUMBERS[new.text.lower()] > _NUMBERS[old.text.lower()] and old.noun != new.noun
+        return NUMBERS[new.text.lower()] > NUMBERS[old.text.lower()] and old.noun != new.noun
     if old.is_plural != new.is_plural or old.noun == new.noun or is_generic_noun(old.noun) or is_generic_noun(new.noun):
         return False
     kinds = _kind(old.noun), _kind(new.noun)
@@ -336,7 +247,7 @@ def is_valid_replacement(old: Argument, new: Argument, verb_object_pairs: Set[tu
         return False  # ball and football
     # A dog and a cat are both animals; that excludes neither.
     stems = stem_phrase(old.noun), stem_phrase(new.noun)
-    is_implied = stems[1] in _implied(stems[0]) or stems[0] in _implied(stems[1])
+    is_implied = stems[1] in expand_stems(stems[:1]) or stems[0] in expand_stems(stems[1:])
     is_worn = new.noun in _WORN_BY_MOST and len(collect_content_stems(new.text)) < 2
     return not is_worn and not is_implied
 
@@ -399,7 +310,7 @@ def _numbers(parse: Parse) -> Iterator[Argument]:
     """Yield the numbers of a sentence that count a plural noun."""
     for i, word in enumerate(parse.lower_words):
         noun = parse.heads[i]
-        if word not in _NUMBERS or parse.deps[i] != "nummod" or parse.tags[noun] != "NNS" or i > noun:
+        if word not in NUMBERS or parse.deps[i] != "nummod" or parse.tags[noun] != "NNS" or i > noun:
             continue
         before, after = " ".join(parse.lower_words[:i]), " ".join(parse.lower_words[noun + 1 :])
         if _BOUND_BEFORE.search(before) or _BOUND_AFTER.search(after):

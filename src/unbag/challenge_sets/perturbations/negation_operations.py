@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final, NamedTuple, TypeVar
 
-from unbag.challenge_sets.perturbations.arguments import collect_content_stems
+from unbag.challenge_sets.perturbations.content_words import collect_content_stems
 from unbag.challenge_sets.perturbations.negation_claims import Claim, parse_claim
 from unbag.challenge_sets.perturbations.negation_words import (
     ADJECTIVES,

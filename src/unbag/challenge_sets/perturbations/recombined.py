@@ -32,8 +32,6 @@ from unbag.challenge_sets.pairs import deduplicate
 from unbag.challenge_sets.perturbations.arguments import (
     Argument,
     ArgumentRole,
-    collect_content_stems,
-    expand_stems,
     find_claim_arguments,
     is_counted_noun_unique,
     is_valid_replacement,
@@ -41,6 +39,7 @@ from unbag.challenge_sets.perturbations.arguments import (
     replace_argument,
 )
 from unbag.challenge_sets.perturbations.augmentation import OFFICIAL, Candidates, GeneratedPair, PairGenerator
+from unbag.challenge_sets.perturbations.content_words import collect_content_stems, expand_stems
 from unbag.challenge_sets.perturbations.soswap_addamod import parse_items
 from unbag.challenge_sets.perturbations.vocabulary_split import is_official_sentence
 from unbag.data.labels import ENTAILMENT, NEUTRAL, NOT_ENTAILMENT, get_gold_id
