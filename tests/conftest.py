@@ -77,12 +77,18 @@ def wordnet():
 
 
 @pytest.fixture(scope="session")
-def parser(shared, tmp_path_factory):
-    """Return a caching parser with spaCy's small English pipeline. Skip the test if the pipeline is missing."""
+def pipeline(shared):
+    """Return the path of spaCy's small English pipeline. Skip the test if spaCy or the pipeline is missing."""
     pytest.importorskip("spacy")
+    return str(shared / "hub" / "models" / "spacy" / "en_core_web_sm")
+
+
+@pytest.fixture(scope="session")
+def parser(pipeline, tmp_path_factory):
+    """Return a caching parser with spaCy's small English pipeline. Skip the test if the pipeline is missing."""
     from unbag.data.text.parses import Parser
 
-    return Parser(shared / "hub" / "models" / "spacy" / "en_core_web_sm", cache=tmp_path_factory.mktemp("parses"))
+    return Parser(pipeline, cache=tmp_path_factory.mktemp("parses"))
 
 
 def pytest_terminal_summary(terminalreporter, exitstatus, config):

@@ -1,4 +1,4 @@
-"""Empty caches, files of pairs and a parser for the tests of the sets."""
+"""Empty caches and files of pairs for the tests of the sets."""
 
 import json
 
@@ -22,10 +22,3 @@ def write_pairs(tmp_path):
         return str(tmp_path / name)
 
     return write
-
-
-@pytest.fixture
-def pipeline(shared):
-    """Return the path of spaCy's small English pipeline. Skip the test if spaCy or the pipeline is missing."""
-    pytest.importorskip("spacy")
-    return str(shared / "hub" / "models" / "spacy" / "en_core_web_sm")

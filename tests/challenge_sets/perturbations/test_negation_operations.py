@@ -40,7 +40,6 @@ from unbag.challenge_sets.perturbations.negation_words import (
 from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, TRAINING, get_vocabulary_half
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
 from unbag.data.sources import Example
-from unbag.data.text.parses import Parser
 
 CLAIMS = (
     "The man is sleeping in a tent.",
@@ -62,14 +61,6 @@ NO_CLAIMS = (
     "Every man is sleeping in a tent.",
     "The man was only sleeping in a tent.",
 )
-
-
-@pytest.fixture(scope="module")
-def parser(shared, tmp_path_factory):
-    pytest.importorskip("spacy")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        yield Parser(str(shared / "hub" / "models" / "spacy" / "en_core_web_sm"))
 
 
 @pytest.fixture(scope="module")

@@ -100,12 +100,6 @@ def test_nouns_are_pluralized(one, many):
 SENTENCES = ["They arrived in Paris on Monday.", "The dog sleeps.", "Mary Smith lives in the United States."]
 
 
-@pytest.fixture
-def pipeline(shared):
-    pytest.importorskip("spacy")
-    return shared / "hub" / "models" / "spacy" / "en_core_web_sm"
-
-
 def test_entity_positions_match_parse(pipeline, tmp_path):
     found = list(EntityRecognizer(pipeline, cache=tmp_path).recognize(SENTENCES))
     parses = Parser(pipeline, cache=tmp_path).parse(SENTENCES)

@@ -5,17 +5,6 @@ from unbag.data.text.parses import Parser
 SENTENCE = "A man's T-shirt  has two\nholes, hasn't it?"
 
 
-@pytest.fixture(scope="module")
-def pipeline(shared):
-    pytest.importorskip("spacy")
-    return shared / "hub" / "models" / "spacy" / "en_core_web_sm"
-
-
-@pytest.fixture(scope="module")
-def parser(pipeline, tmp_path_factory):
-    return Parser(pipeline, cache=tmp_path_factory.mktemp("parses"))
-
-
 def test_parse_equals_spacy_for_each_token(pipeline, parser):
     import spacy
 

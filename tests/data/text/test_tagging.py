@@ -15,11 +15,6 @@ from unbag.data.text.tagging import Tagger, precompute_annotations
 from unbag.utils import parallel
 
 
-@pytest.fixture(scope="module")
-def pipeline(shared):
-    return shared / "hub" / "models" / "spacy" / "en_core_web_sm"
-
-
 def test_words_have_universal_tags(pipeline, tmp_path):
     [tagged] = Tagger(pipeline, cache=tmp_path).tag(["Two dogs  chase a red ball."]).values()
     assert tagged == (
