@@ -47,7 +47,7 @@ from unbag.data.text.grammar import (
     decapitalize,
     get_adjective_rank,
 )
-from unbag.data.text.parses import GrammaticalPerson, Parse, Parser, conjugate_verb, inflect
+from unbag.data.text.parses import BE, GrammaticalPerson, Parse, Parser, conjugate_verb, inflect
 from unbag.utils import rng
 
 NOT: Final = "not"
@@ -71,7 +71,6 @@ _COUNTS: Final = frozenset("two three four five six seven eight nine ten".split(
 _DETERMINERS: Final = _COUNTS | frozenset("a an the some one".split())
 _DETERMINING: Final = ("det", "nummod", "poss", "predet", "quantmod")
 _OWN: Final = frozenset("his her their him them himself herself themselves".split())
-_BE: Final = frozenset("is are was were".split())
 
 
 def find_simple_clause(parse: Parse) -> Claim | None:
@@ -89,7 +88,7 @@ def find_simple_clause(parse: Parse) -> Claim | None:
         return None
     auxiliaries = [i for i in parse.children(verb) if parse.deps[i] in ("aux", "auxpass")]
     # "are happily playing" may be negated in two places.
-    return None if auxiliaries and (words[finite] not in _BE or auxiliaries != [verb - 1]) else clause
+    return None if auxiliaries and (words[finite] not in BE or auxiliaries != [verb - 1]) else clause
 
 
 def build_negations(clause: Claim) -> Mapping[str, str]:
@@ -98,7 +97,7 @@ def build_negations(clause: Claim) -> Mapping[str, str]:
     first = {0: decapitalize(parse.words[0], parse.pos[0])}
     by_template = {NOT_TRUE: f"It is not true that {_text(parse, first)}"}
     base = parse.lemmas[finite].lower()
-    if parse.lower_words[finite] in _BE:
+    if parse.lower_words[finite] in BE:
         by_template |= {NOT: _text(parse, {finite: f"{word} not"}), CONTRACTED: _text(parse, {finite: f"{word}n't"})}
     elif word in (base, inflect(base, "VBZ")):
         do = "do" if parse.tags[clause.noun] == "NNS" else "does"
@@ -108,7 +107,7 @@ def build_negations(clause: Claim) -> Mapping[str, str]:
     if start is None:
         return by_template
     by_template[NO] = "No " + _text(parse, first, start)
-    if word in _BE and parse.tags[clause.verb] == "VBG" and finite < clause.verb:
+    if word in BE and parse.tags[clause.verb] == "VBG" and finite < clause.verb:
         by_template[THERE_IS_NO] = f"There {word} no " + _text(parse, first | {finite: ""}, start)
     # Without other words in the subject. Pronouns would lose their antecedent: "Nobody is standing on her head."
     is_single_noun = start == clause.noun == finite - 1 and _OWN.isdisjoint(parse.lower_words)

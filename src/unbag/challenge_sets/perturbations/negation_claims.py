@@ -12,10 +12,9 @@ from typing import Final, NamedTuple
 
 from unbag.challenge_sets.perturbations.negation_words import PEOPLE, THINGS
 from unbag.data.text.grammar import NEGATIONS, decapitalize, has_matching_determiners
-from unbag.data.text.parses import Parse
+from unbag.data.text.parses import BE, Parse
 
-_BE: Final = frozenset("is are was were".split())
-_AUXILIARIES: Final = _BE | frozenset("has have had will would".split())
+_AUXILIARIES: Final = BE | frozenset("has have had will would".split())
 _PAST: Final = frozenset("was were had would".split())
 
 _EXCLUDED_WORDS: Final = NEGATIONS | frozenset(
@@ -221,7 +220,7 @@ def _has_predicate(claim: Claim) -> bool:
         return False
     if verb == finite and claim.has_auxiliary:
         # Without a complement the clause is cut ("He was.") or speaks of existence ("God is.").
-        return parse.lower_words[verb] in _BE and parse.has_child(verb, "attr", "acomp", "prep", "agent")
+        return parse.lower_words[verb] in BE and parse.has_child(verb, "attr", "acomp", "prep", "agent")
     if verb == finite:
         return parse.pos[verb] == "VERB" and parse.tags[verb] in ("VBZ", "VBP", "VBD")
     return claim.has_auxiliary and parse.pos[verb] in ("VERB", "AUX") and parse.tags[verb] in ("VB", "VBG", "VBN")

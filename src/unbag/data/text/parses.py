@@ -21,6 +21,8 @@ class GrammaticalPerson(Enum):
 
 _BE_PRESENT: Final = {GrammaticalPerson.I: "am", GrammaticalPerson.SINGULAR: "is", GrammaticalPerson.PLURAL: "are"}
 _BE_PAST: Final = {GrammaticalPerson.I: "was", GrammaticalPerson.SINGULAR: "was", GrammaticalPerson.PLURAL: "were"}
+BE: Final = frozenset("is are was were".split())
+"""Forms of *be* in the third person."""
 _BE: Final = {form: forms for forms in (_BE_PRESENT, _BE_PAST) for form in forms.values()}
 
 OBJECTIVE: Final = {"I": "me", "he": "him", "she": "her", "we": "us", "they": "them", "it": "it", "you": "you"}
