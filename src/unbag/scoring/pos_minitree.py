@@ -10,7 +10,7 @@ ties depends on the processor. On the data described in the metric's card, the m
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -189,7 +189,7 @@ def validate_definition(definition: str) -> Definition:
     """Validate the name of a definition of mini-tree overlap (`code` or `text`), and return it."""
     if definition not in DEFINITIONS:
         raise ValueError(f"definition: expected one of {', '.join(DEFINITIONS)}, got {definition!r}")
-    return cast(Definition, definition)
+    return definition
 
 
 def pos_minitree(
