@@ -201,7 +201,12 @@ def _select_requests(
                 f"--cross-domain: expected corpora, such as --corpus snli-test,sick, got {', '.join(options)}; remove "
                 "the option, or use --sets plain instead of --cross-domain"
             )
-        requests = [_corpus_request(name, pairs) for name in list_requested_corpora(pairs) or _CROSS_CORPORA]
+        requests = [
+            request
+            for name in list_requested_corpora(pairs) or _CROSS_CORPORA
+            for corpus, _, split in [name.partition("-")]
+            for request in pairs.replace(corpus=[corpus], split=split or None).build_requests(["plain"])
+        ]
         return requests, [], f"{CROSS_DOMAIN}-{'+'.join(pairs.corpus)}" if pairs.corpus else CROSS_DOMAIN
     skipped: list[EvaluationFailure] = []
     requests = build_selected_requests(pairs, sets, full=full, on_failure=skipped.append)
@@ -275,14 +280,3 @@ def run_models(
             **options.build_loading_options(),
             spending=spending,
         )
-
-
-def _corpus_request(name: str, pairs: PairOptions) -> "SetRequest":
-    """Build the request for an unperturbed corpus from a name of the form `CORPUS` or `CORPUS-SPLIT`."""
-    from unbag.challenge_sets import loading
-    from unbag.challenge_sets.request import SetRequest
-
-    corpus, _, split = name.partition("-")
-    config = loading.resolve_config("plain", corpus, split or None, {})[0]
-    seed = {} if pairs.seed is None else {"seed": pairs.seed}
-    return SetRequest("plain", config, {}, pairs.max_examples, **seed)
