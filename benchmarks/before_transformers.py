@@ -41,7 +41,6 @@ import torch
 import transformers
 
 from recipe_study import open_results
-from unbag import scripts
 from unbag.challenge_sets import results, selection
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data.columns import read_column
@@ -333,7 +332,7 @@ def train(args: argparse.Namespace, model: str, asked: Run, out: Path) -> tuple[
         precision=args.precision,
         output_dir=out,
     )
-    record = run(scripts.import_script_file("trainers", "finetune").RECIPE, config, on_step=on_step)
+    record = run(config, on_step=on_step)
     seconds = [end - begin for begin, end in pairwise(steps)]
     return record, args.batch_size / statistics.median(seconds) if seconds else None
 

@@ -63,7 +63,6 @@ from unbag.scoring.significance import compute_sample_value
 from unbag.training import run as training
 from unbag.training.augmented import PairAugmenter
 from unbag.training.config import TrainConfig
-from unbag.training.config_recipes import MendConfig
 from unbag.training.data import PairDataset, TrainingData, load_training_data
 from unbag.training.interpolation import choose_alpha
 from unbag.training.recipes import find_recipe
@@ -429,13 +428,13 @@ def train_one(out: Path, name: str, seed: int) -> None:
     start = out / BASE if entry.start == BASE else _model(out, f"{entry.start} seed {seed}")
     recipe = find_recipe(entry.recipe)
     options = {**COMMON, "corpus": CORPORA, "seed": seed, **entry.options}
-    if issubclass(recipe.config, MendConfig):
+    if entry.recipe == "mend":
         options["no_evaluate"] = True
-    config = recipe.config(model=str(start), output_dir=folder, **options)
+    config = recipe(model=str(start), output_dir=folder, **options)
     StoredPairs.folder = out
     began = time.perf_counter()
     with mock.patch.object(training, "PairAugmenter", StoredPairs):
-        training.run(recipe, config, data=read_data(out))
+        training.run(config, data=read_data(out))
     trained = time.perf_counter()
     predictor = TransformerPredictor.load(folder)
     write(measure(out, predictor), _measured(out, title))

@@ -27,7 +27,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from unbag import scripts
 from unbag.baselines.demo_reader import DemoNetworkPredictor
 from unbag.challenge_sets.request import BuiltSet, build_requested_set
 from unbag.challenge_sets.results import Result
@@ -99,7 +98,7 @@ def train(name: str, folder: Path, max_steps: int) -> str:
         config = TrainConfig(
             model=str(untrained), corpus=(corpus,), max_steps=max_steps, learning_rate=1e-3, seed=1, output_dir=trained
         )
-        run(scripts.import_script_file("trainers", "finetune").RECIPE, config)
+        run(config)
     return str(trained)
 
 

@@ -323,13 +323,10 @@ def study(args: argparse.Namespace) -> None:
             recipe = find_recipe(entry.recipe)
             options = {**COMMON, **entry.options, "corpus": tuple(args.train_on), "max_examples": args.draw}
             options["precision"] = args.precision
-            if args.draw and "weak_examples" in recipe.config.__dataclass_fields__:
+            if args.draw and "weak_examples" in recipe.__dataclass_fields__:
                 options["weak_examples"] = min(2_000, args.draw // 2)
             folder = args.out / "models" / name.replace(", ", "-").replace(" ", "-") / f"seed-{seed}"
-            run(
-                recipe,
-                recipe.config(model=args.model, output_dir=folder, seed=seed, max_validation_examples=1_000, **options),
-            )
+            run(recipe(model=args.model, output_dir=folder, seed=seed, max_validation_examples=1_000, **options))
             sets = sets or (*asked(args), held_out(args))
             predictor, _ = load_predictor(str(folder), dtype=args.dtype)
             write(measure(predictor, *sets, out=args.out / "predictions", corpus=args.corpus), path)

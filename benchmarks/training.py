@@ -36,15 +36,15 @@ import numpy as np
 import torch
 
 from unbag.training.config import TrainConfig
-from unbag.training.recipes import Recipe, load_recipes
+from unbag.training.recipes import load_recipes
 
 PEER = "trainer"
 PLAIN = "finetune"
 
 
-def list_single_model_recipes() -> dict[str, Recipe]:
-    """List the recipes with one objective. A recipe with a protocol trains several models."""
-    return {name: recipe for name, recipe in load_recipes().items() if recipe.protocol is None}
+def list_single_model_recipes() -> dict[str, type[TrainConfig]]:
+    """List the recipes with one objective. A recipe with a procedure trains several models."""
+    return {name: recipe for name, recipe in load_recipes().items() if not recipe.procedure}
 
 
 def last_step(options: argparse.Namespace) -> int:
@@ -53,11 +53,11 @@ def last_step(options: argparse.Namespace) -> int:
     return steps
 
 
-def config_of(recipe: Recipe, options: argparse.Namespace, out: Path) -> TrainConfig:
+def config_of(recipe: type[TrainConfig], options: argparse.Namespace, out: Path) -> TrainConfig:
     """Build the config of a short run of a recipe."""
     # HEX starts with steps of plain fine-tuning, which would be timed instead of its own steps.
-    own: dict[str, Any] = {"warm_start": 0} if "warm_start" in {each.name for each in fields(recipe.config)} else {}
-    return recipe.config(
+    own: dict[str, Any] = {"warm_start": 0} if "warm_start" in {each.name for each in fields(recipe)} else {}
+    return recipe(
         model=options.model,
         corpus=(options.data,),
         validation=(options.data,),
@@ -81,8 +81,8 @@ def ours(name: str, options: argparse.Namespace, after_step: Callable[[], None])
         recipe = known[name]
         config = config_of(recipe, options, Path(folder) / "out")
         for first in config.build_prerequisite_configs(get_work_folder(config.output_dir)).values():
-            run(known[PLAIN], first)  # trained here, because it must not run again below, where steps are timed
-        run(recipe, config, on_step=lambda step, total, said: after_step())
+            run(first)  # trained here, because it must not run again below, where steps are timed
+        run(config, on_step=lambda step, total, said: after_step())
 
 
 def peer(options: argparse.Namespace, after_step: Callable[[], None]) -> None:

@@ -129,6 +129,6 @@ def test_no_file_imports_scikit_learn():
 
 def test_files_of_base_install_import_no_torch():
     # `unbag prefetch` downloads exported models, and the command of a training run is shown, without unbag[models].
-    modules = ("unbag.inference.exported_files", "unbag.training.reproduce")
+    modules = ("unbag.inference.exported_files", "unbag.training.record")
     code = f"import sys; sys.modules['torch'] = None; import {', '.join(modules)}"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -16,13 +16,16 @@ or without the command:
 
 import sys
 
-from unbag.training.recipes import Recipe
+from unbag.training.config import TrainConfig
 
-ABOUT = "Plain fine-tuning: training minimizes the cross-entropy of the gold label."
 
-RECIPE = Recipe("finetune", __doc__, about=ABOUT)
+class FineTuning(TrainConfig):
+    """Recipe of plain fine-tuning."""
+
+
+RECIPES = (FineTuning,)
 
 if __name__ == "__main__":
     from unbag.cli.train import main
 
-    sys.exit(main(RECIPE))
+    sys.exit(main(*RECIPES))

@@ -22,10 +22,14 @@ or without the command:
 
 import sys
 
-from unbag.training.config_recipes import HexConfig
-from unbag.training.recipes import Recipe
+from unbag.training.recipes import HexConfig
 
-ABOUT = """HEX: a superficial branch, whose input is the mean of fixed word embeddings, is trained with the model. The \
+
+class Hex(HexConfig):
+    """Recipe of HEX."""
+
+    about = """\
+HEX: a superficial branch, whose input is the mean of fixed word embeddings, is trained with the model. The \
 component of a batch's logits that the branch explains is projected out, and training minimizes the cross-entropy of \
 the remaining logits, F_L ("Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics in Natural \
 Language Inference", anonymous EMNLP-IJCNLP 2019 submission, section 3; after [Wang et al. \
@@ -35,9 +39,10 @@ warm start) are plain fine-tuning. The architecture does not change, and the log
 code. The text of the paper predicts with F_L, which the branch in `models.hex.safetensors` computes for a single pair \
 (the residual head)."""
 
-RECIPE = Recipe("hex", __doc__, "unbag.training.hex:HexTrainer", HexConfig, about=ABOUT)
+
+RECIPES = (Hex,)
 
 if __name__ == "__main__":
     from unbag.cli.train import main
 
-    sys.exit(main(RECIPE))
+    sys.exit(main(*RECIPES))

@@ -31,16 +31,58 @@ easier. With --protocol whole_seeds they are in one fold.
 """
 
 import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
 
-from unbag.training.config_recipes import KFoldConfig
-from unbag.training.recipes import Recipe, TrainingProtocol, defer
+from unbag.training.config import Count, Fraction, Limit, PathText, TrainConfig, option
+from unbag.training.recipes import PROTOCOL_FIXED
 
-PROTOCOL = TrainingProtocol(
-    defer("unbag.training.kfold:cross_validate"), defer("unbag.reports.training:build_kfold_table")
-)
-RECIPE = Recipe("kfold", __doc__, config=KFoldConfig, protocol=PROTOCOL)
+
+@dataclass(frozen=True, kw_only=True)
+class KFold(TrainConfig):
+    """Recipe of k-fold cross-validation."""
+
+    recipe = "kfold"
+    procedure = "unbag.training.kfold:cross_validate"
+    view = "unbag.reports.training:build_kfold_table"
+    excluded_options = ("seed", "evaluate", "push_results")  # --seeds lists all seeds (`kfold.cross_validate`)
+
+    reads_corpora: ClassVar[bool] = False
+    # The held-out pairs are evaluated once, after the last step, and select no weights.
+    FIXED: ClassVar[frozenset[str]] = PROTOCOL_FIXED | {
+        *("corpus", "max_examples", "max_validation_examples", "eval_steps", "early_stopping_patience")
+    }
+
+    corpus: tuple[str, ...] = ("sicck",)
+    eval_steps: Count | None = sys.maxsize
+    model: PathText = option("Hub id or folder of an NLI classifier to fine-tune in each fold.")
+    official_file: Path | None = option(
+        "Local copy of SICCK-Ground-Truth-apr24.csv (default: download).", None, panel="Data", is_bookkeeping=True
+    )
+    folds: Annotated[int, Limit("at least 2", lambda value: value >= 2)] = option("Number of folds.", 5)
+    # `authors`: contiguous folds of the authors' file. Training pairs keep the direction, forward and reverse
+    # entailment are both labelled entailment, and a random tenth is held out. With `spread` and `whole_seeds`, the
+    # pairs of each seed are distributed over all folds, or stay in one fold. Training uses both directions of each
+    # pair, each with its own label. All three protocols predict both directions of the pairs in a fold.
+    protocol: Literal["authors", "spread", "whole_seeds"] = option(
+        "Assignment of pairs to folds: authors, spread or whole_seeds.", "authors"
+    )
+    num_train_epochs: Count = option("Number of training epochs; the paper uses 4 or 8.", 4)
+    batch_size: Count = option(
+        "Total batch size, over all processes; the paper uses 8, 16 or 32.", TrainConfig.batch_size
+    )
+    # As in transformers' Trainer, which the authors use.
+    warmup_ratio: Fraction = 0.0
+    output_dir: Path = option("Folder for predictions and scores; kfold.json contains the scores.", is_bookkeeping=True)
+    keep_models: bool = option(
+        "Keep the trained model of each fold.", False, panel="Checkpoints and logging", is_bookkeeping=True
+    )
+
+
+RECIPES = (KFold,)
 
 if __name__ == "__main__":
     from unbag.cli.train import main
 
-    sys.exit(main(RECIPE))
+    sys.exit(main(*RECIPES))

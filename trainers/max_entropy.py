@@ -15,17 +15,34 @@ or without the command:
 """
 
 import sys
+from dataclasses import dataclass
 
-from unbag.training.config_recipes import MaxEntropyConfig
-from unbag.training.recipes import Recipe
+from unbag.training.config import Count, Positive, TrainConfig, option
 
-ABOUT = """Max-entropy: training minimizes the cross-entropy of the gold label and maximizes the entropy of the \
+
+@dataclass(frozen=True, kw_only=True)
+class MaxEntropy(TrainConfig):
+    """Recipe of max-entropy."""
+
+    recipe = "max_entropy"
+    trainer = "unbag.training.max_entropy:MaxEntropyTrainer"
+    about = """\
+Max-entropy: training minimizes the cross-entropy of the gold label and maximizes the entropy of the \
 predictions for the same pair with shuffled words, so that the model is correct in the original order and uncertain \
 in any other order ([Sinha et al. 2021](https://aclanthology.org/2021.acl-long.569), section 8, equation 5)."""
 
-RECIPE = Recipe("max_entropy", __doc__, "unbag.training.max_entropy:MaxEntropyTrainer", MaxEntropyConfig, about=ABOUT)
+    alpha: Positive = option("Weight α of the entropy on permuted pairs.", 1.0, panel="Max-entropy")
+    permutations: Count = option("Number n of permutations per pair and epoch.", 1)
+
+    @property
+    def permuted_copies(self) -> int:
+        """Number of permuted copies of each training pair."""
+        return self.permutations
+
+
+RECIPES = (MaxEntropy,)
 
 if __name__ == "__main__":
     from unbag.cli.train import main
 
-    sys.exit(main(RECIPE))
+    sys.exit(main(*RECIPES))

@@ -25,17 +25,73 @@ corpus has been trained on most of the rearranged test pairs.
 """
 
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from unbag.training.config_recipes import RearrangedConfig
-from unbag.training.recipes import Recipe, TrainingProtocol, defer
+from unbag.data.corpora import CORPORA
+from unbag.data.labels import LABELS
+from unbag.training.config import Count, PathText, TrainConfig, option
+from unbag.training.recipes import PROTOCOL_FIXED, HexConfig
 
-PROTOCOL = TrainingProtocol(
-    defer("unbag.training.rearranged:train_on_rearranged_corpus"),
-    defer("unbag.reports.training:build_rearranged_table"),
-)
-RECIPE = Recipe("rearranged", __doc__, config=RearrangedConfig, protocol=PROTOCOL)
+if TYPE_CHECKING:
+    from unbag.challenge_sets.requirements import Requirement
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rearranged(HexConfig):
+    """Recipe of the experiments on a rearranged corpus."""
+
+    recipe = "rearranged"
+    procedure = "unbag.training.rearranged:train_on_rearranged_corpus"
+    view = "unbag.reports.training:build_rearranged_table"
+    excluded_options = ("evaluate", "push_results")
+
+    FIXED: ClassVar[frozenset[str]] = PROTOCOL_FIXED
+
+    corpus: tuple[str, ...] = option(
+        "Corpus to rearrange, with training, validation and test splits.", TrainConfig.corpus
+    )
+    max_examples: Count | None = option("Maximum number of training pairs per corpus version (default: all).", None)
+    test_examples: Count | None = option(
+        "Maximum number of test pairs per corpus version (default: all).", None, panel="Data"
+    )
+    rearranged_by: PathText = option("Embeddings for rearranging the corpus (default: as in the set resnli).", "")
+    seed: int = option("Random seed for training (head, sampling, data order, dropout).", TrainConfig.seed)
+    output_dir: Path = option(
+        "Folder for predictions and scores; rearranged.json contains the scores.", is_bookkeeping=True
+    )
+    keep_models: bool = option("Keep all trained models.", False, panel="Checkpoints and logging", is_bookkeeping=True)
+
+    def _iter_errors(self) -> Iterator[str]:
+        yield from super()._iter_errors()
+        fitting = [
+            name
+            for name, corpus in CORPORA.items()
+            if corpus.train and corpus.validation and corpus.test and len(corpus.labels) == len(LABELS)
+        ]
+        if len(self.corpus) != 1 or self.corpus[0] not in fitting:
+            yield f"corpus: expected exactly one of {', '.join(fitting)}, got {' '.join(self.corpus) or 'none'}"
+
+    def build_rearrangement_options(self) -> dict[str, Any]:
+        """Build the options of the challenge set `resnli`, which rearranges the corpus."""
+        return {"embeddings": self.rearranged_by} if self.rearranged_by else {}
+
+    def list_requirements(self) -> "list[Requirement]":
+        """List the downloads required for training and rearrangement."""
+        from unbag.challenge_sets.request import SetRequest
+        from unbag.evaluation import prefetch
+
+        return [
+            *super().list_requirements(),
+            *prefetch.list_run_requirements([SetRequest("resnli", self.corpus[0], self.build_rearrangement_options())]),
+        ]
+
+
+RECIPES = (Rearranged,)
 
 if __name__ == "__main__":
     from unbag.cli.train import main
 
-    sys.exit(main(RECIPE))
+    sys.exit(main(*RECIPES))

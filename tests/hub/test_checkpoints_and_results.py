@@ -30,12 +30,12 @@ REPO = "org/trained-hex"
 @pytest.fixture(scope="module")
 def trained_model(pretrained, pairs_path, tmp_path_factory):  # noqa: F811
     """Train a HEX model with results of both heads on its training pairs. Return its folder."""
-    from unbag import evaluate, scripts
+    from unbag import evaluate
+    from unbag.training.recipes import find_recipe
     from unbag.training.run import run
 
-    recipe = scripts.import_script_file("trainers", "hex").RECIPE
     folder = tmp_path_factory.mktemp("runs") / "hex"
-    config = recipe.config(
+    config = find_recipe("hex")(
         model=str(pretrained),
         corpus=(str(pairs_path),),
         validation=(str(pairs_path),),
@@ -45,7 +45,7 @@ def trained_model(pretrained, pairs_path, tmp_path_factory):  # noqa: F811
         learning_rate=5e-3,
         warm_start=0.5,
     )
-    run(recipe, config)
+    run(config)
     for head in ("plain", "residual"):
         asked = [SetRequest(set, options={"data": str(pairs_path)}) for set in ("plain", "swapped")]
         found = evaluate(folder, asked, output_dir=folder / "evaluation" / head, trust_labels=True, head=head)

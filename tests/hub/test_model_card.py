@@ -37,7 +37,7 @@ def run(tmp_path):
     def write(*corpus, recipe="finetune", steps=1, name="run", base="org/base", **config):
         folder = tmp_path / name
         folder.mkdir()
-        made = find_recipe(recipe).config(model=base, corpus=corpus or ("snli",), output_dir=name, **config)
+        made = find_recipe(recipe)(model=base, corpus=corpus or ("snli",), output_dir=name, **config)
         evaluations = [{"step": step, "snli": SCORED, "all": SCORED} for step in range(1, steps + 1)]
         record = {
             "schema": 2,

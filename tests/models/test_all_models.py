@@ -98,10 +98,10 @@ def train_model(name, recipe, pairs, folder, **options):
     network = tiny_model(name, id2label=dict(enumerate(("contradiction", "entailment", "neutral"))))
     network.save_pretrained(folder / "model")
     tiny_tokenizer().save_pretrained(folder / "model")
-    chosen, data = find_recipe(recipe), (str(pairs),)
+    data = (str(pairs),)
     options |= {"batch_size": 12, "max_steps": 3, "learning_rate": 1e-2, "max_validation_examples": 6}
     options |= {"model": str(folder / "model"), "corpus": data, "validation": data}
-    run(chosen, chosen.config(output_dir=folder / "out", **options))
+    run(find_recipe(recipe)(output_dir=folder / "out", **options))
     return [load_file(folder / each / "model.safetensors") for each in ("model", "out")]
 
 
@@ -221,8 +221,8 @@ def test_hypothesis_only_model_ignores_premise():
 
 @every_model
 def test_hex_finds_last_layer_and_words(name):
-    from unbag.training.config_recipes import HexConfig
     from unbag.training.hex import HexTrainer
+    from unbag.training.recipes import HexConfig
 
     network = tiny_model(name)
     network.config.id2label = dict(enumerate("abc"))

@@ -96,9 +96,9 @@ def train(options, monkeypatch, lexical_cache):
 
     def train(name, on_step=None, **changed):
         recipe = find_recipe(name)
-        short = {key: value for key, value in SHORT.items() if key in recipe.config.__dataclass_fields__}
-        config = recipe.config(**{**options, **short, **changed})
-        record = run(recipe, config, on_step=on_step)
+        short = {key: value for key, value in SHORT.items() if key in recipe.__dataclass_fields__}
+        config = recipe(**{**options, **short, **changed})
+        record = run(config, on_step=on_step)
         return record, load_file(config.output_dir / "model.safetensors")
 
     return train

@@ -18,9 +18,9 @@ from accelerate.state import AcceleratorState, PartialState
 from accelerate.utils import DistributedType
 from torch.distributed.fsdp import _flat_param, _optim_utils
 
-from unbag import scripts
 from unbag.inference.distributed import destroy_process_group
 from unbag.training.checkpoints import CheckpointCallback
+from unbag.training.recipes import find_recipe
 from unbag.training.run import run
 
 AS_ACCELERATE = AcceleratorState.__init__
@@ -98,15 +98,14 @@ def main() -> None:
             if state.global_step == stop:
                 raise Stopped
 
-        recipe = scripts.import_script_file("trainers", name).RECIPE
         lists = {key: tuple(value) for key, value in options.items() if isinstance(value, list)}
-        config = recipe.config(**options | lists | {"output_dir": Path(options["output_dir"])})
+        config = find_recipe(name)(**options | lists | {"output_dir": Path(options["output_dir"])})
         CheckpointCallback.on_save = saved  # type: ignore[method-assign]
         try:
-            run(recipe, config)
+            run(config)
         except Stopped:
             CheckpointCallback.on_save = save  # type: ignore[method-assign]
-            run(recipe, config)
+            run(config)
     destroy_process_group()
 
 

@@ -16,9 +16,9 @@ from unbag.inference.runner import predict_rows
 from unbag.inference.transformer import TransformerPredictor
 from unbag.training import bias, data, debiasing
 from unbag.training.bias import BIAS, WEIGHT, BiasedModel, BiasFeatures
-from unbag.training.config_recipes import DebiasConfig
 from unbag.training.data import PairDataset, TrainingData, sample_from_datasets
 from unbag.training.dataset import BatchSampler, EncodedPairArray, PairCollator, TrainingPairs
+from unbag.training.recipes import DebiasConfig
 
 EXAMPLES = [Example(f"pairs-{row}", *pair) for row, pair in enumerate(PAIRS)]
 

@@ -9,10 +9,9 @@ from typer.testing import CliRunner
 
 from unbag import cli
 from unbag.cli import train
-from unbag.training import config_recipes as recipes
 from unbag.training.config import TrainConfig, parse_weighted_corpus, validate_english
-from unbag.training.recipes import find_recipe
-from unbag.training.reproduce import build_train_command
+from unbag.training.recipes import DebiasConfig, HexConfig, find_recipe
+from unbag.training.record import build_train_command
 
 
 def build_config(config=TrainConfig, **options):
@@ -65,27 +64,31 @@ def test_train_config_invalid_values_are_all_reported():
         (TrainConfig, {"columns": ("premise",)}, "expected --columns premise=…,hypothesis=…,label=…, got 'premise'"),
         (TrainConfig, {"labels": ("neutral",)}, "labels: expected a file in corpus or validation, got only named"),
         (TrainConfig, {"corpus": ("snli=many",)}, "expected a weight above 0 after snli=, got 'many'"),
-        (recipes.HexConfig, {"warm_start": 500}, "a fraction of the steps, from 0 to less than 1, got 500"),
-        (recipes.HexConfig, {"superficial_weight": -2}, "superficial_weight: expected a number of at least 0, got -2"),
-        (recipes.MaxEntropyConfig, {"alpha": 0.0}, "alpha: expected a number above 0"),
-        (recipes.MaxEntropyConfig, {"word_order": "permuted"}, "word_order: expected natural with alpha, got permuted"),
-        (recipes.DebiasConfig, {"bias": "magic"}, "bias: expected lexical, hypothesis, both, self or a folder, got '"),
-        (recipes.DebiasConfig, {"anneal": math.nan}, "anneal: expected a number of at least 0"),
-        (recipes.DebiasConfig, {"hypothesis_only": True}, "hypothesis_only: not supported by debiasing, because a"),
-        (recipes.DebiasConfig, {"alpha": 1.0, "word_order": "shuffled"}, "got shuffled, because alpha"),
-        (recipes.DebiasConfig, {"bias": "self", "max_examples": 100}, "expected fewer than max_examples = 100"),
-        (recipes.DebiasConfig, {"balance": 2.0}, "balance: expected a number from 0 to 1"),
-        (recipes.DebiasConfig, {"bias": "/", "augment": ("soswap",)}, "a biased model, got stored predictions"),
-        (recipes.ReweightingConfig, {"balance": 0.5}, "already weights pairs by the bias"),
-        (recipes.ConfidenceConfig, {"teacher": "nowhere"}, "teacher: expected a model folder"),
-        (recipes.MendConfig, {"distill": 0.5, "alpha": 0.0, "word_order": "shuffled"}, "natural with distill"),
-        (recipes.MendConfig, {"bias": "both"}, "expected a number above 0 for bias = 'both', got 0"),
-        (recipes.MendConfig, {"sets": ("swapped",), "no_evaluate": True}, "cannot be combined with sets (swapped)"),
-        (recipes.MendConfig, {"official_file": "f", "no_evaluate": True}, "cannot be combined with official_file"),
-        (recipes.KFoldConfig, {"folds": 1}, "folds: expected at least 2, got 1"),
-        (recipes.RearrangedConfig, {"test_examples": 0}, "test_examples: expected at least 1, got 0"),
+        (HexConfig, {"warm_start": 500}, "a fraction of the steps, from 0 to less than 1, got 500"),
+        (HexConfig, {"superficial_weight": -2}, "superficial_weight: expected a number of at least 0, got -2"),
+        (find_recipe("max_entropy"), {"alpha": 0.0}, "alpha: expected a number above 0"),
+        (
+            find_recipe("max_entropy"),
+            {"word_order": "permuted"},
+            "word_order: expected natural with alpha, got permuted",
+        ),
+        (DebiasConfig, {"bias": "magic"}, "bias: expected lexical, hypothesis, both, self or a folder, got '"),
+        (DebiasConfig, {"anneal": math.nan}, "anneal: expected a number of at least 0"),
+        (DebiasConfig, {"hypothesis_only": True}, "hypothesis_only: not supported by debiasing, because a"),
+        (DebiasConfig, {"alpha": 1.0, "word_order": "shuffled"}, "got shuffled, because alpha"),
+        (DebiasConfig, {"bias": "self", "max_examples": 100}, "expected fewer than max_examples = 100"),
+        (DebiasConfig, {"balance": 2.0}, "balance: expected a number from 0 to 1"),
+        (DebiasConfig, {"bias": "/", "augment": ("soswap",)}, "a biased model, got stored predictions"),
+        (find_recipe("reweighting"), {"balance": 0.5}, "already weights pairs by the bias"),
+        (find_recipe("confidence_regularization"), {"teacher": "nowhere"}, "teacher: expected a model folder"),
+        (find_recipe("mend"), {"distill": 0.5, "alpha": 0.0, "word_order": "shuffled"}, "natural with distill"),
+        (find_recipe("mend"), {"bias": "both"}, "expected a number above 0 for bias = 'both', got 0"),
+        (find_recipe("mend"), {"sets": ("swapped",), "no_evaluate": True}, "cannot be combined with sets (swapped)"),
+        (find_recipe("mend"), {"official_file": "f", "no_evaluate": True}, "cannot be combined with official_file"),
+        (find_recipe("kfold"), {"folds": 1}, "folds: expected at least 2, got 1"),
+        (find_recipe("rearranged"), {"test_examples": 0}, "test_examples: expected at least 1, got 0"),
         *(
-            (recipes.RearrangedConfig, {"corpus": corpus}, "corpus: expected exactly one of snli, mnli, anli, sick, ")
+            (find_recipe("rearranged"), {"corpus": corpus}, "corpus: expected exactly one of snli, mnli, anli, sick, ")
             for corpus in (("ocnli",), ("snli", "mnli"), ("pairs.csv",))
         ),
     ],
@@ -114,8 +117,8 @@ def test_cache_key_excludes_logging_and_file_locations(tmp_path):
     other = {"output_dir": "runs/b", "logging_steps": 1, "dataloader_num_workers": 2, "report_to": ("trackio",)}
     assert build_config(**other).select_cache_key_fields() == key
     assert build_config(seed=14).select_cache_key_fields() != key
-    mended = build_config(recipes.MendConfig)
-    assert build_config(recipes.MendConfig, official_file="f").select_cache_key_fields() == (
+    mended = build_config(find_recipe("mend"))
+    assert build_config(find_recipe("mend"), official_file="f").select_cache_key_fields() == (
         mended.select_cache_key_fields()
     )
     (tmp_path / "pairs.csv").touch()
@@ -128,26 +131,26 @@ def test_cache_key_excludes_logging_and_file_locations(tmp_path):
 
 def test_weak_learner_has_separate_steps(tmp_path):
     config = build_config(
-        recipes.SelfDebiasingConfig, weak_examples=12, weak_epochs=1, max_steps=9, push_checkpoints="org/a"
+        find_recipe("self_debiasing"), weak_examples=12, weak_epochs=1, max_steps=9, push_checkpoints="org/a"
     )
     weak = config.build_prerequisite_configs(tmp_path)["weak"]
     assert (weak.max_examples, weak.num_train_epochs, weak.max_steps, weak.seed) == (12, 1, None, 13)
     assert weak.push_checkpoints is None
-    assert not build_config(recipes.MendConfig, bias_strength=1.0).build_prerequisite_configs(tmp_path)
-    assert build_config(recipes.MendConfig, bias="self", bias_strength=1.0).build_prerequisite_configs(tmp_path)
+    assert not build_config(find_recipe("mend"), bias_strength=1.0).build_prerequisite_configs(tmp_path)
+    assert build_config(find_recipe("mend"), bias="self", bias_strength=1.0).build_prerequisite_configs(tmp_path)
 
 
-@pytest.mark.parametrize("config", [recipes.KFoldConfig, recipes.RearrangedConfig])
+@pytest.mark.parametrize("config", [find_recipe("kfold"), find_recipe("rearranged")])
 def test_fixed_protocol_options_are_no_options(config):
     assert config.FIXED >= {"validation", "augment", "word_order", "hypothesis_only"}
-    assert config.FIXED.isdisjoint(each.name for each in config.list_options())
+    assert config.FIXED.isdisjoint(config.collect_declarations().keys() - config.FIXED)
     for name, value in (("validation", ("snli",)), ("word_order", "shuffled"), ("augment_pairs", 3)):
         with pytest.raises(ValueError, match=f"{name}: expected .* which this recipe requires, got"):
             build_config(config, **{name: value})
 
 
 def test_default_protocol_is_that_of_authors():
-    told = build_config(recipes.KFoldConfig)
+    told = build_config(find_recipe("kfold"))
     found = told.protocol, told.folds, told.num_train_epochs, told.learning_rate, told.warmup_ratio
     assert found == ("authors", 5, 4, 5e-5, 0)
     shown = CliRunner(env={"COLUMNS": "80"}).invoke(cli.app, ["train", "kfold", "--help"])
@@ -156,9 +159,9 @@ def test_default_protocol_is_that_of_authors():
 
 
 def test_config_of_other_recipe_has_shared_options():
-    config = build_config(recipes.RearrangedConfig, warm_start=0.5)
+    config = build_config(find_recipe("rearranged"), warm_start=0.5)
     assert config.build_recipe_config(TrainConfig, seed=5).seed == 5
-    assert config.build_recipe_config(recipes.HexConfig).warm_start == 0.5
+    assert config.build_recipe_config(HexConfig).warm_start == 0.5
 
 
 COMMIT = "f" * 40
@@ -179,7 +182,7 @@ COMMANDS = [
 def read_config(words, monkeypatch):
     """Return the config that a command builds, without running it."""
     seen = []
-    monkeypatch.setattr(train, "_run", lambda recipe, config, seeds, sets, as_json: seen.append((recipe, config)))
+    monkeypatch.setattr(train, "_run", lambda config, seeds, sets, as_json: seen.append(config))
     assert words[:2] == ["unbag", "train"]
     train.app(words[2:], standalone_mode=False)
     [found] = seen
@@ -188,18 +191,18 @@ def read_config(words, monkeypatch):
 
 @pytest.mark.parametrize("text", COMMANDS)
 def test_recorded_command_gives_same_config(text, monkeypatch):
-    recipe, config = read_config(shlex.split(text), monkeypatch)
+    config = read_config(shlex.split(text), monkeypatch)
     record = {
-        "recipe": recipe.name,
+        "recipe": config.recipe,
         "config": config.to_json(),
         "precision": config.precision or "no",
         "model": {"name": "org/base", "revision": COMMIT},
         "processes": 1,
     }
     told = build_train_command(record)
-    again, config_again = read_config(shlex.split(told), monkeypatch)
-    assert again is recipe
-    assert config_again.to_json() == config.to_json() | {"revision": COMMIT}
+    again = read_config(shlex.split(told), monkeypatch)
+    assert type(again) is type(config)
+    assert again.to_json() == config.to_json() | {"revision": COMMIT}
     assert build_train_command(record | {"processes": 2}) == f"torchrun --nproc_per_node 2 -m {told}"
     # The precision of an accelerate config is an option of the command.
     by_accelerate = {"config": record["config"] | {"precision": None}, "precision": "bf16"}
@@ -210,7 +213,7 @@ def test_recorded_command_gives_same_config(text, monkeypatch):
 
 def test_each_recipe_lists_required_files():
     def read(recipe, **options):
-        return [each.name for each in build_config(find_recipe(recipe).config, **options).list_requirements()]
+        return [each.name for each in build_config(find_recipe(recipe), **options).list_requirements()]
 
     corpus = [f"the corpus snli, split {split} (stanfordnlp/snli)" for split in ("train", "validation", "test")]
     plain = ["the model org/model", *corpus[:2]]

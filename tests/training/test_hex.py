@@ -27,8 +27,8 @@ from tests.training.tiny_networks import (
 from unbag.baselines.lexical.embeddings import load_embeddings
 from unbag.inference.transformer import TransformerPredictor
 from unbag.models.hex import ResidualHead, SuperficialBranch, WordTable
-from unbag.training.config_recipes import HexConfig
 from unbag.training.hex import HexTrainer, build_embedding_word_table, compute_residual
+from unbag.training.recipes import HexConfig
 
 
 class Hex:

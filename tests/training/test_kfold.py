@@ -15,7 +15,7 @@ import pyarrow as pa
 from rich.console import Console
 
 from tests.training.conftest import PAIRS
-from unbag import challenge_sets, cli, scripts
+from unbag import challenge_sets, cli
 from unbag.baselines.natlog.relations import Relation
 from unbag.challenge_sets.perturbations import sicck
 from unbag.challenge_sets.request import BuiltSet, SetRequest
@@ -25,13 +25,10 @@ from unbag.inference.predictor import ModelError
 from unbag.inference.transformer import TransformerPredictor
 from unbag.reports.training import build_kfold_table
 from unbag.training import rearranged
-from unbag.training.kfold import (
-    compute_seed_leak_mask,
-    cross_validate,
-    select_fold_data,
-)
+from unbag.training.kfold import compute_seed_leak_mask, cross_validate, select_fold_data
+from unbag.training.recipes import find_recipe
 
-RECIPE = scripts.import_script_file("trainers", "kfold").RECIPE
+RECIPE = find_recipe("kfold")
 RELATIONS = {
     "entailment": Relation.FORWARD_ENTAILMENT,
     "neutral": Relation.INDEPENDENCE,
@@ -72,7 +69,7 @@ def validate(cross_validation_rows, tiny_bert, tmp_path):
     """Return a function that cross-validates with given options and seeds, and returns the record."""
 
     def validate(*seeds, out_name="out", on_step=None, **changed):
-        config = RECIPE.config(
+        config = RECIPE(
             output_dir=tmp_path / out_name,
             **{
                 "model": str(tiny_bert),
@@ -85,7 +82,7 @@ def validate(cross_validation_rows, tiny_bert, tmp_path):
                 **changed,
             },
         )
-        return cross_validate(RECIPE, config, seeds, built_set=cross_validation_rows, on_step=on_step)
+        return cross_validate(config, seeds, built_set=cross_validation_rows, on_step=on_step)
 
     return validate
 

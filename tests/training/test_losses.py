@@ -23,7 +23,6 @@ from tests.training.tiny_networks import (
 )
 from unbag.data.sources import Example
 from unbag.data.text.tokens import tokenize
-from unbag.training import config_recipes as options
 from unbag.training.bias import (
     BIAS,
     EDGES,
@@ -36,13 +35,12 @@ from unbag.training.bias import (
 )
 from unbag.training.debiasing import (
     ConfidenceRegularizationTrainer,
+    DebiasedTrainer,
     LearnedMixinTrainer,
-    MendTrainer,
-    ProductOfExpertsTrainer,
     ReweightedTrainer,
-    WeightedCrossEntropyTrainer,
 )
 from unbag.training.max_entropy import MaxEntropyTrainer, PermutedPairs, compute_entropies
+from unbag.training.recipes import DebiasConfig, find_recipe
 
 UNIFORM = [[1 / 3, 1 / 3, 1 / 3]]
 EXAMPLES = [Example(f"e{row}", *pair, "neutral") for row, pair in enumerate(PAIRS)]
@@ -55,7 +53,7 @@ def compute_log(probabilities):
 class Loss:
     """A trainer on single batches. Calls return the loss."""
 
-    def __init__(self, trainer_class, network, config=options.DebiasConfig, **changed):
+    def __init__(self, trainer_class, network, config=DebiasConfig, **changed):
         network = network if isinstance(network, torch.nn.Module) else ConstantNetwork(network)
         self.trainer = build_trainer(trainer_class, network, config(model="m", output_dir="o", **changed))
         self.network = network
@@ -65,14 +63,14 @@ class Loss:
 
 
 LOSSES = {
-    "max_entropy": (MaxEntropyTrainer, options.MaxEntropyConfig, {}),
-    "product": (ProductOfExpertsTrainer, options.DebiasConfig, {}),
-    "reweighted": (ReweightedTrainer, options.ReweightingConfig, {}),
-    "focal": (ReweightedTrainer, options.FocalConfig, {}),
-    "mixin": (LearnedMixinTrainer, options.LearnedMixinConfig, {"entropy_penalty": 0.0}),
-    "confidence": (ConfidenceRegularizationTrainer, options.ConfidenceConfig, {}),
-    "weighted": (WeightedCrossEntropyTrainer, options.GroupBalancedConfig, {}),
-    "mend": (MendTrainer, options.MendConfig, {"alpha": 0.0}),
+    "max_entropy": (MaxEntropyTrainer, find_recipe("max_entropy"), {}),
+    "product": (DebiasedTrainer, DebiasConfig, {}),
+    "reweighted": (ReweightedTrainer, find_recipe("reweighting"), {}),
+    "focal": (ReweightedTrainer, find_recipe("focal"), {}),
+    "mixin": (LearnedMixinTrainer, find_recipe("learned_mixin"), {"entropy_penalty": 0.0}),
+    "confidence": (ConfidenceRegularizationTrainer, find_recipe("confidence_regularization"), {}),
+    "weighted": (DebiasedTrainer, find_recipe("group_balanced"), {}),
+    "mend": (DebiasedTrainer, find_recipe("mend"), {"alpha": 0.0}),
 }
 
 

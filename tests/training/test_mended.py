@@ -3,6 +3,7 @@
 import json
 import shutil
 from dataclasses import replace
+from pkgutil import resolve_name
 
 import pytest
 
@@ -20,13 +21,12 @@ from unbag.inference import label_probe
 from unbag.inference.label_probe import ProbeReport
 from unbag.inference.predictor import ModelError
 from unbag.training import interpolation, mended
-from unbag.training.config_recipes import MendConfig
 from unbag.training.recipes import find_recipe
 from unbag.training.run import run
 from unbag.training.weight_averaging import interpolate_weights
 from unbag.utils.safe_io import DataError
 
-RECIPE = find_recipe("mend")
+MendConfig = find_recipe("mend")
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def mend(options, pairs_path, tmp_path_factory, monkeypatch):
 
     def mend(seeds=(), **changed):
         told = {**options, "augment": (), "batch_size": 24, "max_steps": 4, **changed}
-        return RECIPE.protocol.run(RECIPE, MendConfig(**told), seeds)
+        return resolve_name(MendConfig.procedure)(MendConfig(**told), seeds)
 
     return mend
 
@@ -79,7 +79,7 @@ def test_mend_without_head_has_no_comparison(mend, options):
     assert "No comparison" in card
     assert "Before and after" not in card
     assert (options["output_dir"] / "evaluation/results.json").is_file()
-    RECIPE.protocol.view(record)
+    resolve_name(MendConfig.view)(record)
 
 
 @pytest.mark.slow
@@ -188,7 +188,6 @@ def test_interpolated_mend_publishes_weights_of_chosen_alpha(mend, options, trai
 
     with pytest.raises(Stopped):
         run(
-            RECIPE,
             MendConfig(**{**options, "augment": (), "batch_size": 24, **common, "interpolate": True}),
             on_step=stop,
         )
@@ -247,5 +246,5 @@ def test_file_with_other_content_is_rejected_before_training(options, tmp_path):
     (tmp_path / "SICCK-Ground-Truth-apr24.csv").write_text("not theirs")
     config = MendConfig(**options, official_file=tmp_path, sets=("sicck",))
     with pytest.raises(DataError, match="sha256"):
-        mended.train_and_compare(RECIPE, config, ())
+        mended.train_and_compare(config, ())
     assert not options["output_dir"].exists()

@@ -13,7 +13,6 @@ from rich.console import Console
 
 from tests.fake_hub.client_process import runs_in
 from tests.training.conftest import PAIRS
-from unbag import scripts
 from unbag.data.labels import LABELS
 from unbag.data.sources import Example
 from unbag.inference.transformer import TransformerPredictor
@@ -22,9 +21,10 @@ from unbag.scoring.bootstrap import Estimate
 from unbag.training import rearranged
 from unbag.training.data import PairDataset, TrainingData
 from unbag.training.rearranged import CorpusVersion, train_on_rearranged_corpus
+from unbag.training.recipes import find_recipe
 from unbag.utils import terminal
 
-RECIPE = scripts.import_script_file("trainers", "rearranged").RECIPE
+RECIPE = find_recipe("rearranged")
 
 
 def part(name, pairs):
@@ -58,9 +58,7 @@ def protocol(pretrained, tmp_path, monkeypatch):
 
     def protocol(*seeds, on_step=None, **changed):
         told = {"model": str(pretrained), "num_train_epochs": 12, "batch_size": 12, "learning_rate": 5e-3} | changed
-        return train_on_rearranged_corpus(
-            RECIPE, RECIPE.config(output_dir=tmp_path / "out", **told), seeds, on_step=on_step
-        )
+        return train_on_rearranged_corpus(RECIPE(output_dir=tmp_path / "out", **told), seeds, on_step=on_step)
 
     return protocol
 
@@ -155,10 +153,9 @@ def test_table_shows_both_columns_and_published_values():
 @pytest.mark.nightly
 @runs_in("shared_hub_client")
 def test_reordered_test_pairs_are_not_in_training(tmp_path):
-    from unbag import scripts
     from unbag.training.rearranged import _original, _rearranged
 
-    config = scripts.import_script_file("trainers", "rearranged").RECIPE.config(
+    config = RECIPE(
         model="org/base",
         corpus=("sick",),
         rearranged_by="nli-fixtures/minilm-l6-snli",

@@ -31,7 +31,6 @@ from unbag.data.labels import LABELS
 from unbag.inference.transformer import TransformerPredictor
 from unbag.training.bias import BiasedModel
 from unbag.training.config import TrainConfig
-from unbag.training.recipes import find_recipe
 from unbag.training.seeds import run_seeds
 
 DEBIASED = {"alpha": 0.5, "anneal": 0.2}
@@ -299,11 +298,10 @@ def test_model_with_shared_weights_resumes(finetune, tmp_path):
 
 
 def test_seeds_are_summarized(finetune, options):
-    recipe = find_recipe("finetune")
     with pytest.raises(ValueError, match="nope"):
-        run_seeds(recipe, TrainConfig(**options), [], sets=["nope"])
+        run_seeds(TrainConfig(**options), [], sets=["nope"])
     assert not list(options["output_dir"].parent.iterdir()), "the set is validated before the training"
-    done = run_seeds(recipe, TrainConfig(**{**options, "max_steps": 3}), (1, 2, 3))
+    done = run_seeds(TrainConfig(**{**options, "max_steps": 3}), (1, 2, 3))
     values = [record["best_evaluation"]["all"]["accuracy"] for record in done["runs"]]
     [(name, found)] = done["summary"].items()
     assert name == "accuracy on pairs.csv"

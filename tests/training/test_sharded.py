@@ -12,7 +12,7 @@ from transformers import AutoModelForSequenceClassification
 
 from tests.fork_server import PYTHON
 from tests.training.conftest import has_close_weights, has_equal_weights
-from unbag import scripts
+from unbag.training.recipes import find_recipe
 from unbag.training.run import run
 
 pytestmark = pytest.mark.nightly
@@ -79,9 +79,8 @@ def single_process_runs(run_options, tmp_path_factory):
     """Train each recipe in one process. Return the folder of all runs."""
     folder = tmp_path_factory.mktemp("alone")
     for name, options in RECIPES.items():
-        recipe = scripts.import_script_file("trainers", name).RECIPE
         lists = {key: tuple(run_options[key]) for key in ("corpus", "validation")}
-        run(recipe, recipe.config(**run_options | lists | options | {"output_dir": folder / name}))
+        run(find_recipe(name)(**run_options | lists | options | {"output_dir": folder / name}))
     return folder
 
 

@@ -13,7 +13,6 @@ from unbag.evaluation.outcome import EvaluationOutcome
 from unbag.evaluation.verdict import compute_model_verdict, format_verdict
 from unbag.training import seeds
 from unbag.training.config import TrainConfig
-from unbag.training.recipes import PLAIN
 from unbag.training.seeds import compute_run_statistics
 
 ONE = {"mean": 0.5, "standard_deviation": None, "values": [0.5], "low": 0.4, "high": 0.6, "n": 1234}
@@ -87,7 +86,7 @@ def stub_training(tmp_path, monkeypatch):
 
 def test_evaluate_shows_score_of_each_set_and_verdict(stub_training, capsys):
     config, verdict = stub_training
-    assert train._run(PLAIN, config, (), ("plain", "swapped"), as_json=False) == []
+    assert train._run(config, (), ("plain", "swapped"), as_json=False) == []
     lines = capsys.readouterr().out.splitlines()
     shown = " ".join(" ".join(lines).split())
     assert f"Verdict: {verdict}" in shown
@@ -98,7 +97,7 @@ def test_evaluate_shows_score_of_each_set_and_verdict(stub_training, capsys):
 
 def test_failed_set_is_named_and_others_are_shown(stub_training, capsys):
     config, verdict = stub_training
-    [failure] = train._run(PLAIN, config, (), ("plain", "swapped", "sicck"), as_json=False)
+    [failure] = train._run(config, (), ("plain", "swapped", "sicck"), as_json=False)
     shown = capsys.readouterr()
     assert failure.set == "sicck"
     assert "sicck: failed: no such file" in shown.err
@@ -107,6 +106,6 @@ def test_failed_set_is_named_and_others_are_shown(stub_training, capsys):
 
 def test_json_contains_verdict_of_each_seed(stub_training, capsys):
     config, verdict = stub_training
-    train._run(PLAIN, config, (1, 2), ("plain", "swapped"), as_json=True)
+    train._run(config, (1, 2), ("plain", "swapped"), as_json=True)
     runs = json.loads(capsys.readouterr().out)["runs"]
     assert [run["verdict"] for run in runs] == [verdict, verdict]

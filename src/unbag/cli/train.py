@@ -2,12 +2,13 @@
 
 import logging
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import MISSING, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass
 from datetime import timedelta
 from functools import partial
 from inspect import Parameter, Signature, signature
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Annotated, Any, Final, get_args, get_origin, get_type_hints
 
 import typer
@@ -17,8 +18,8 @@ from unbag.cli.options import App, Offline
 from unbag.cli.output import AsJson, create_cli_console, echo, is_quiet, print_failures, print_json
 from unbag.cli.progress import show_progress
 from unbag.cli.typer_utils import LIST, GreedyCommand, validate_output_folder
-from unbag.training.config import Option
-from unbag.training.recipes import Recipe, load_recipes
+from unbag.training.config import TrainConfig
+from unbag.training.recipes import load_recipes
 from unbag.utils.hf_jobs import validate_persistent_output
 
 if TYPE_CHECKING:
@@ -34,12 +35,12 @@ app = App(
 )
 
 
-def add_recipe_command(recipe: Recipe, app: typer.Typer) -> None:
+def add_recipe_command(recipe: type[TrainConfig], app: typer.Typer) -> None:
     """Add the training command of a recipe to a Typer app."""
-    app.command(name=recipe.name.replace("_", "-"), cls=GreedyCommand, help=recipe.summary)(_command(recipe))
+    app.command(recipe.recipe.replace("_", "-"), cls=GreedyCommand, help=recipe.build_help())(_command(recipe))
 
 
-def main(*recipes: Recipe, arguments: Sequence[str] | None = None) -> int:
+def main(*recipes: type[TrainConfig], arguments: Sequence[str] | None = None) -> int:
     """Run the command line of one or several recipes (`python trainers/RECIPE.py`). Returns the exit code."""
     from unbag.cli.app import run
 
@@ -54,14 +55,14 @@ def main(*recipes: Recipe, arguments: Sequence[str] | None = None) -> int:
     return run(alone, arguments, is_resumable=True)
 
 
-def _command(recipe: Recipe) -> Callable[..., None]:
-    hints = get_type_hints(recipe.config)
+def _command(recipe: type[TrainConfig]) -> Callable[..., None]:
+    hints, excluded = get_type_hints(recipe), {*recipe.FIXED, *recipe.excluded_options}
     shared = [
         each.replace(kind=Parameter.KEYWORD_ONLY)
         for each in signature(_RunOptions).parameters.values()
-        if each.name not in _excluded(recipe)
+        if each.name not in excluded
     ]
-    can_push = "push_results" not in _excluded(recipe)
+    can_push = "push_results" not in excluded
 
     def command(**arguments: Any) -> None:
         seeds = _read("seeds", arguments.pop("seeds"), int)
@@ -74,12 +75,12 @@ def _command(recipe: Recipe) -> Callable[..., None]:
         }
         if labels := values.get("label_map"):
             values["label_map"] = ",".join(labels)
-        config = recipe.config(**values)
+        config = recipe(**values)
         validate_persistent_output(
             "--output-dir", config.output_dir, push, push_option=pushing.PUSH_OPTION if can_push and not seeds else None
         )
         if push is not None:
-            if seeds and recipe.protocol is None:  # A protocol with one model accepts at most one seed.
+            if seeds and not recipe.procedure:  # A procedure that can push its model accepts at most one seed.
                 raise typer.BadParameter(
                     f"{pushing.PUSH_OPTION}: expected one model, got several (--seeds); publish each model separately"
                 )
@@ -90,21 +91,25 @@ def _command(recipe: Recipe) -> Callable[..., None]:
             from unbag.evaluation import prefetch
 
             prefetch.validate_offline_requirements(config.list_requirements())
-        failures = _run(recipe, config, seeds, sets, as_json=as_json)
+        failures = _run(config, seeds, sets, as_json=as_json)
         if push is not None and _is_first():
             pushing.push_model(config.output_dir, push, as_json=as_json)
         if failures:
             raise typer.Exit(1)
 
-    own = [_parameter(each, hints[each.name]) for each in recipe.config.list_options()]
+    own = [
+        _parameter(recipe.__dataclass_fields__[name], declared, hints[name])
+        for name, declared in recipe.collect_declarations().items()
+        if name not in excluded
+    ]
     command.__signature__ = Signature([*own, *shared])  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in (*own, *shared)}
     return command
 
 
-def _parameter(declared: Option, hint: Any) -> Parameter:
+def _parameter(field: Field[Any], declared: Mapping[str, Any], hint: Any) -> Parameter:
     """Build the option for a config field. A tuple is passed as a list of texts, which `_read` parses."""
-    name, default = declared.name, Parameter.empty if declared.default is MISSING else declared.default
+    name, default = field.name, Parameter.empty if field.default is MISSING else field.default
     # The config parses the text of a label map.
     is_list = get_origin(hint) is tuple or name == "label_map"
     if is_list:
@@ -112,8 +117,8 @@ def _parameter(declared: Option, hint: Any) -> Parameter:
     option = typer.Option(
         # No --no-… form, since all flags are off by default.
         *([f"--{name.replace('_', '-')}"] if hint is bool else []),
-        help=declared.help,
-        rich_help_panel=declared.panel,
+        help=declared["help"],
+        rich_help_panel=declared["panel"],
         callback=validate_output_folder if name == "output_dir" else None,
         metavar=LIST if is_list else None,
         show_default=bool(default) and not isinstance(default, bool),
@@ -151,13 +156,6 @@ class _RunOptions:
     as_json: AsJson = False
 
 
-def _excluded(recipe: Recipe) -> tuple[str, ...]:
-    """List the shared options that a recipe does not accept. Protocols include the evaluation of their models."""
-    if recipe.protocol is None:
-        return ()
-    return ("evaluate",) if recipe.protocol.has_one_model else ("evaluate", "push_results")
-
-
 def _read(name: str, given: Sequence[str] | None, kind: Callable[[str], Any]) -> tuple[Any, ...]:
     text = ",".join(given or ())
     try:
@@ -173,9 +171,7 @@ def _read(name: str, given: Sequence[str] | None, kind: Callable[[str], Any]) ->
     return values
 
 
-def _run(
-    recipe: Recipe, config: Any, seeds: Sequence[int], sets: Sequence[str], *, as_json: bool
-) -> "list[EvaluationFailure]":
+def _run(config: Any, seeds: Sequence[int], sets: Sequence[str], *, as_json: bool) -> "list[EvaluationFailure]":
     """Train and evaluate a model and show the results. Returns the sets that could not be evaluated."""
     from unbag.challenge_sets.results import FILE, read_results
     from unbag.reports import terminal
@@ -191,9 +187,8 @@ def _run(
         show_progress(0, is_visible=visible, quiet=True) as callbacks,
     ):
         on_step = _build_step_printers(config) if visible and not is_quiet() else None
-        if recipe.protocol is None:
+        if not config.procedure:
             done = run_seeds(
-                recipe,
                 config,
                 seeds,
                 sets=sets,
@@ -202,12 +197,13 @@ def _run(
                 on_failure=failures.append,
             )
         else:
-            done = recipe.protocol.run(recipe, config, seeds, on_step=on_step, progress_callback=callbacks.on_progress)
+            train = resolve_name(config.procedure)
+            done = train(config, seeds, on_step=on_step, progress_callback=callbacks.on_progress)
     if not first:
         return failures
     if as_json:
         print_json({"output_dir": str(config.output_dir), **done})
-    elif recipe.protocol is None:
+    elif not config.procedure:
         _show(done, config.output_dir)
         for run in done["runs"] if sets else ():
             file = Path(run["evaluation"]) / FILE
@@ -215,7 +211,7 @@ def _run(
                 create_cli_console().print()
                 terminal.print_views(terminal.build_summary_views(read_results(file)), create_cli_console())
     else:
-        create_cli_console().print(recipe.protocol.view(done))
+        create_cli_console().print(resolve_name(config.view)(done))
         echo(f"in {config.output_dir}")
     print_failures(failures, with_model=bool(seeds), is_named=True)
     return failures

@@ -20,7 +20,7 @@ from unbag.hub.licenses import OTHER, derive_license
 from unbag.reports.training import build_interpolation_section
 from unbag.training.config import UNSPLIT_KINDS
 from unbag.training.recipes import find_recipe
-from unbag.training.reproduce import build_train_command
+from unbag.training.record import build_train_command
 
 if TYPE_CHECKING:
     from huggingface_hub import ModelCardData
@@ -176,7 +176,7 @@ def _settings(content: ModelCardContent) -> dict[str, str]:
     record = content.record
     config = record["config"]
     recipe = find_recipe(record["recipe"])
-    own = set(recipe.config.__dataclass_fields__) - set(TrainConfig.__dataclass_fields__)
+    own = set(recipe.__dataclass_fields__) - set(TrainConfig.__dataclass_fields__)
     chosen = {name: config[name] for name in _SETTINGS} | {name: config[name] for name in config if name in own}
     rows = {
         "steps": f"{record['steps']:,}; {record['steps_per_epoch']:,} per epoch of {record['pairs_per_epoch']:,} pairs",

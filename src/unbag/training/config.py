@@ -4,10 +4,12 @@ This module imports no heavy package, so that `unbag train … --help` starts fa
 """
 
 import math
+import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import MISSING, Field, asdict, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from inspect import get_annotations
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -26,6 +28,7 @@ from unbag.utils.options import COLUMNS_GIVEN, parse_name_values, validate_optio
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.requirements import Requirement
+    from unbag.training.trainer import PairTrainer
 
 AUGMENT_KINDS: Final = (
     *("soswap", "addamod", "reversed", "swapped", "negated", "substituted", "negation", "recombined", "contrast"),
@@ -108,24 +111,27 @@ def option(help: str, default: Any = MISSING, *, panel: str = "", is_bookkeeping
     return field(default=default, metadata={"help": help, "panel": panel, "is_bookkeeping": is_bookkeeping})
 
 
-class Option(NamedTuple):
-    """Option of a command."""
-
-    name: str
-    default: Any  # `dataclasses.MISSING` for a required option
-    help: str
-    panel: str  # of the help page
-
-
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
-    """Training options that all recipes share.
+    """Recipe with its options: plain fine-tuning, and the base class of all other recipes.
 
-    A recipe with further options subclasses this config and extends `_iter_errors`.
-
-    Raises:
-        ValueError: If any option is invalid; the message lists all errors.
+    A subclass describes its recipe by class attributes, declares further options, and extends `_iter_errors`. Invalid
+    options raise a `ValueError` that lists all errors.
     """
+
+    recipe: ClassVar[str] = "finetune"  # `unbag train NAME`
+    about: ClassVar[str] = "Plain fine-tuning: training minimizes the cross-entropy of the gold label."
+    """One or two sentences for the card of a trained model, with the paper."""
+    # Names instead of functions and classes, because importing them imports PyTorch, which help pages do not need.
+    trainer: ClassVar[str] = "unbag.training.trainer:PairTrainer"
+    """Subclass of `PairTrainer`."""
+    procedure: ClassVar[str] = ""
+    """Function that is called instead of `seeds.run_seeds`, with the config, the seeds, and the keyword arguments
+    `on_step` and `progress_callback`. It writes its record to `output_dir` and returns it."""
+    view: ClassVar[str] = ""
+    """Function that builds the terminal's view of the record of `procedure`."""
+    excluded_options: ClassVar[tuple[str, ...]] = ()
+    """Options of all recipes that this one does not have."""
 
     model: PathText = option("Hub id or folder of a pretrained model or an NLI classifier.", panel="Model")
     revision: str | None = option("Branch, tag or commit of the model.", None)
@@ -207,29 +213,28 @@ class TrainConfig:
     """Whether training reads `corpus` and `validation`; a protocol may build its own pairs."""
 
     @classmethod
-    def _iter_declared(cls) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """Iterate over each declaration of an option with its metadata, and the panel in which it stands."""
-        for config in reversed(cls.__mro__):
-            panel = ""
-            own: Mapping[str, Field[Any]] = vars(config).get("__dataclass_fields__", {})
-            for name in get_annotations(config):
-                if name in own and (declared := own[name].metadata):
-                    panel = declared["panel"] or panel
-                    yield name, {**declared, "panel": panel}
+    def build_help(cls) -> str:
+        """Build the text of the help page of the command. By default, it is the docstring of the recipe's file."""
+        return sys.modules[cls.__module__].__doc__ or ""
 
     @classmethod
-    def list_options(cls) -> list[Option]:
-        """List the options of the command."""
-        first: dict[str, str] = {}
-        last: dict[str, str] = {}
-        for name, declared in cls._iter_declared():
-            first.setdefault(name, declared["panel"])
-            last[name] = declared["help"]
-        return [
-            Option(each.name, each.default, last[each.name], first[each.name])
-            for each in fields(cls)
-            if each.name in last and each.name not in cls.FIXED
-        ]
+    def load_trainer(cls) -> "type[PairTrainer]":
+        """Import the trainer class."""
+        trainer: type[PairTrainer] = resolve_name(cls.trainer)
+        return trainer
+
+    @classmethod
+    def collect_declarations(cls) -> dict[str, dict[str, Any]]:
+        """Collect what `option` declares of each field, by name."""
+        declarations: dict[str, dict[str, Any]] = {}
+        for config in reversed(cls.__mro__):
+            panel = ""
+            for name in get_annotations(config):
+                if declared := vars(config)["__dataclass_fields__"][name].metadata:
+                    panel = declared["panel"] or panel
+                    first = declarations.get(name, {"panel": panel})
+                    declarations[name] = {**declared, "panel": first["panel"]}
+        return declarations
 
     def __post_init__(self) -> None:
         validate_options(type(self), vars(self))
@@ -290,8 +295,8 @@ class TrainConfig:
 
     def select_cache_key_fields(self) -> dict[str, Any]:
         """Select the fields that determine the trained weights, as a JSON object."""
-        bookkeeping = {name for name, declared in self._iter_declared() if declared["is_bookkeeping"]}
-        return {name: value for name, value in self.to_json().items() if name not in bookkeeping}
+        declared = self.collect_declarations()
+        return {name: value for name, value in self.to_json().items() if not declared[name]["is_bookkeeping"]}
 
     def to_json(self) -> dict[str, Any]:
         """Convert the config to a JSON object. Paths are replaced by file and folder names."""

@@ -21,25 +21,26 @@ from unbag.data.labels import parse_label_map
 from unbag.inference.predictor import ModelError
 from unbag.training import bias, data, output
 from unbag.training.bias import BIAS, ORIGINAL, TEACHER, WEIGHT, BiasFeatures
-from unbag.training.config_recipes import (
-    SELF,
-    WORDS,
-    ConfidenceConfig,
-    DebiasConfig,
-    LearnedMixinConfig,
-    MendConfig,
-)
 from unbag.training.data import TrainingData
 from unbag.training.hex import find_last_linear_of_pairs
 from unbag.training.max_entropy import compute_entropies, compute_max_entropy_terms
+from unbag.training.recipes import SELF, WORDS
 from unbag.training.trainer import PairTrainer
 
 
 class DebiasedTrainer(PairTrainer):
     """Trainer with the loss Σ w_i · l_i / n − α · H: a mean of weighted losses minus α times the mean entropy H.
 
-    Subclasses define l_i, the loss of a pair given the biased model (`compute_losses`). H is the entropy of the
-    predictions on permuted pairs (`max_entropy`). Evaluation and publishing use the network without the bias.
+    l_i is the cross-entropy of the product of the network's and the biased model's probabilities:
+
+        l_i = −log softmax(log p_i + s · log b_i)[y_i]
+
+    Products of experts are Hinton 2002's. This loss is the bias product of Clark et al. 2019
+    (https://aclanthology.org/D19-1418), DRiFt of He et al. 2019 (https://aclanthology.org/D19-6115) and the product of
+    Mahabadi et al. 2020 (https://aclanthology.org/2020.acl-main.769), whose code has s too, as `poe_alpha`. Utama et
+    al. 2020b (https://aclanthology.org/2020.emnlp-main.613) anneal b_i to the power s. Subclasses define other losses
+    of a pair (`compute_losses`). H is the entropy of the predictions on permuted pairs (`max_entropy`). Evaluation and
+    publishing use the network without the bias.
 
     The strength of the bias goes linearly from `bias_strength` in the first step to `anneal` in the last (Utama et al.
     2020b; in their code from 1 to 0.8). w_i is 1 + balance · (v_i - 1), v_i the weight of the pair's group
@@ -52,7 +53,7 @@ class DebiasedTrainer(PairTrainer):
     """
 
     @staticmethod
-    def load_features(config: DebiasConfig, pairs: TrainingData, models: Mapping[str, Path]) -> BiasFeatures | None:
+    def load_features(config: Any, pairs: TrainingData, models: Mapping[str, Path]) -> BiasFeatures | None:
         """Load or fit the models that the loss needs: the biased model, the teacher, and the model before training."""
         # Stored in the work folder of the run, so that a resumed run and all processes read the same predictions.
         store = output.get_work_folder(config.output_dir) / "answers"
@@ -73,9 +74,9 @@ class DebiasedTrainer(PairTrainer):
                 features[BIAS] = bias.read_biased_predictions(Path(config.bias))
             else:
                 features[BIAS] = load_network(Path(config.bias))
-        if isinstance(config, ConfidenceConfig):
-            features[TEACHER] = load_network(Path(config.teacher) if config.teacher else models["teacher"])
-        if isinstance(config, MendConfig) and config.distill:
+        if teacher := getattr(config, "teacher", None) or models.get("teacher"):
+            features[TEACHER] = load_network(Path(teacher))
+        if getattr(config, "distill", 0.0):
             label_map = parse_label_map(config.label_map) if config.label_map else None
             try:
                 network = load_network(config.model, revision=config.revision, label_map=label_map)
@@ -120,14 +121,8 @@ class DebiasedTrainer(PairTrainer):
         `labels` are outputs of the network. `features` has log-probabilities, shape (b, k). `outputs` are those of the
         network for all b + extra pairs.
         """
-        raise NotImplementedError
-
-
-class WeightedCrossEntropyTrainer(DebiasedTrainer):
-    """Weighted cross-entropy. A biased model, if any, affects only the weights."""
-
-    def compute_losses(self, logits: Tensor, labels: Tensor, features: Mapping[str, Tensor], outputs: Any) -> Tensor:
-        """Compute −log p(gold) for each example."""
+        if BIAS in features:
+            logits = logits + self.strength * features[BIAS]
         return cross_entropy(logits, labels, reduction="none")
 
 
@@ -174,7 +169,7 @@ class LearnedMixinTrainer(DebiasedTrainer):
 
     extra_modules = (_GATE,)
 
-    def __init__(self, model: Any, config: LearnedMixinConfig, *, tokenizer: Any, **options: Any) -> None:
+    def __init__(self, model: Any, config: Any, *, tokenizer: Any, **options: Any) -> None:
         """Find the last linear layer of the network, and add the gate, a linear layer with weight v and bias c."""
         layer = model.get_submodule(find_last_linear_of_pairs(model, tokenizer))
         self.gate = nn.Linear(layer.in_features, 1, device=model.device)
@@ -209,22 +204,6 @@ def _of_logits(hidden: Tensor, output: Tensor, logits: Tensor) -> Tensor:
     return hidden[torch.arange(len(hidden), device=hidden.device), position]
 
 
-class ProductOfExpertsTrainer(DebiasedTrainer):
-    """Product of experts: cross-entropy of the product of the network's and the biased model's probabilities.
-
-        l_i = −log softmax(log p_i + s · log b_i)[y_i]
-
-    Products of experts are Hinton 2002's. This loss is the bias product of Clark et al. 2019
-    (https://aclanthology.org/D19-1418), DRiFt of He et al. 2019 (https://aclanthology.org/D19-6115) and the product of
-    Mahabadi et al. 2020 (https://aclanthology.org/2020.acl-main.769), whose code has s too, as `poe_alpha`. Utama et
-    al. 2020b (https://aclanthology.org/2020.emnlp-main.613) anneal b_i to the power s.
-    """
-
-    def compute_losses(self, logits: Tensor, labels: Tensor, features: Mapping[str, Tensor], outputs: Any) -> Tensor:
-        """Compute −log softmax(logits + s · log b)[gold] for each example."""
-        return cross_entropy(logits + self.strength * features[BIAS], labels, reduction="none")
-
-
 class ReweightedTrainer(DebiasedTrainer):
     """Cross-entropy with higher weights for examples on which the biased model is wrong or uncertain.
 
@@ -245,13 +224,3 @@ class ReweightedTrainer(DebiasedTrainer):
         gamma = getattr(self.config, "gamma", 1.0)  # an option of the debiased focal loss
         weights = doubt ** (gamma * self.strength)
         return weights * cross_entropy(logits, labels, reduction="none")
-
-
-class MendTrainer(DebiasedTrainer):
-    """Cross-entropy of the network or of a product of experts, with distillation from the original model."""
-
-    def compute_losses(self, logits: Tensor, labels: Tensor, features: Mapping[str, Tensor], outputs: Any) -> Tensor:
-        """Compute the loss of `ProductOfExpertsTrainer`, or −log p(gold) without a biased model."""
-        if self.config.uses_bias:
-            logits = logits + self.strength * features[BIAS]
-        return cross_entropy(logits, labels, reduction="none")

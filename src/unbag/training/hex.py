@@ -36,7 +36,7 @@ from transformers.utils.generic import ModelOutput
 from unbag.baselines.lexical import embeddings
 from unbag.baselines.lexical.embeddings import EmbeddingTable
 from unbag.models.hex import ResidualHead, SuperficialBranch, WordTable, compute_hex_outputs
-from unbag.training.config_recipes import HexConfig
+from unbag.training.recipes import HexConfig
 from unbag.training.trainer import PairTrainer
 
 _RIDGE: Final = 1e-6

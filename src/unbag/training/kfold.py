@@ -21,7 +21,6 @@ from unbag.inference.runner import predict_rows
 from unbag.inference.transformer import TransformerPredictor
 from unbag.scoring.natural_logic import MEASURES
 from unbag.training import preflight
-from unbag.training.config_recipes import SEEDS, FoldProtocol, KFoldConfig
 from unbag.training.data import PairDataset, TrainingData, convert_rows_to_examples, select_pairs
 from unbag.training.output import Record
 from unbag.training.rearranged import (
@@ -30,7 +29,6 @@ from unbag.training.rearranged import (
     train_and_predict,
     write_protocol_record,
 )
-from unbag.training.recipes import Recipe
 from unbag.training.seeds import compute_mean_and_deviation, validate_distinct_seeds
 from unbag.training.trainer import OnStep
 from unbag.utils import rng
@@ -43,12 +41,13 @@ GROUPS: Final = ("modifier_type", "part", "seed")
 """Groups of pairs: Tables 18-21, Tables 22-24, and whether the training data has other pairs of the same seed (`seen`)
 or not (`unseen`)."""
 _SET: Final = "sicck"
-_FOLDINGS: Final[Mapping[FoldProtocol, str]] = {"authors": CONTIGUOUS, "spread": SPREAD, "whole_seeds": WHOLE_SEEDS}
+SEEDS: Final = (12345, 34567, 56789, 98765, 76543)
+"""Training seeds in the authors' notebook."""
+_FOLDINGS: Final = {"authors": CONTIGUOUS, "spread": SPREAD, "whole_seeds": WHOLE_SEEDS}
 
 
 def cross_validate(
-    recipe: Recipe,
-    config: KFoldConfig,
+    config: Any,
     seeds: Sequence[int],
     *,
     built_set: BuiltSet | None = None,
@@ -67,7 +66,7 @@ def cross_validate(
     Args:
         config: Its options. The output folder gets a folder per seed, with the predictions of each fold, and at the end
             the record `kfold.json`. A folder with folds of another run raises a `ValueError`.
-        seeds: Training seeds; an empty list stands for the authors' five (`config_recipes.SEEDS`).
+        seeds: Training seeds; an empty list stands for the authors' five (`SEEDS`).
 
     Returns:
         `zero_shot`, the scores of the model without fine-tuning, and `runs`, the scores per seed, in which each pair is
@@ -90,7 +89,6 @@ def cross_validate(
             out = config.output_dir / f"seed-{seed}" / f"fold-{fold}"
             rows = built_set.rows.select(np.flatnonzero(read_numeric_column(built_set.rows, "fold") == fold))
             trained = train_and_predict(
-                recipe,
                 # The data identify the run; the path of their file does not.
                 replace(config, seed=seed, output_dir=out, official_file=None, keep_models=False),
                 select_fold_data(built_set, fold, protocol=config.protocol, seed=seed),
@@ -121,11 +119,10 @@ def cross_validate(
         "summary": summarize_folds(zero_shot, [each["scores"] for each in runs]),
     }
     # The path of the file does not matter, and the seeds of all runs are recorded.
-    config_record = config.to_json() | {"official_file": None, "seed": None}
-    return write_protocol_record(config.output_dir / FILE, recipe, config_record, seeds, record)
+    return write_protocol_record(config.output_dir / FILE, config, seeds, record, official_file=None, seed=None)
 
 
-def select_fold_data(built_set: BuiltSet, fold: int, *, protocol: FoldProtocol = "authors", seed: int) -> TrainingData:
+def select_fold_data(built_set: BuiltSet, fold: int, *, protocol: str = "authors", seed: int) -> TrainingData:
     """Select the training and held-out pairs of the model that predicts a fold.
 
     `authors`: original rows, not exchanged, with three labels, forward and reverse entailment both entailment; a random
@@ -191,7 +188,7 @@ def summarize_folds(zero_shot: Mapping[str, Any], runs: Sequence[Mapping[str, An
 
 
 def _zero_shot(
-    config: KFoldConfig, built: BuiltSet, progress_callback: "OnProgress | None"
+    config: Any, built: BuiltSet, progress_callback: "OnProgress | None"
 ) -> tuple[dict[str, Any], NDArray[np.float32]]:
     """Predict all rows with the model before training. Returns its identity and the probabilities."""
     predictor = TransformerPredictor.load(

@@ -17,9 +17,7 @@ from unbag.evaluation.comparison import Comparison, compare_single_models
 from unbag.inference.distributed import connect_process_group
 from unbag.inference.prediction_store import PREDICTIONS
 from unbag.training import preflight
-from unbag.training.config_recipes import MendConfig
 from unbag.training.output import Record
-from unbag.training.recipes import Recipe
 from unbag.training.run import run
 from unbag.training.seeds import validate_distinct_seeds
 from unbag.training.trainer import OnStep
@@ -35,8 +33,7 @@ logger = logging.getLogger(__name__)
 
 
 def train_and_compare(
-    recipe: Recipe,
-    config: MendConfig,
+    config: Any,
     seeds: Sequence[int],
     *,
     on_step: Callable[[str], OnStep | None] | None = None,
@@ -64,7 +61,7 @@ def train_and_compare(
     for each in sets:  # sets and their files are validated before hours of training
         if "file" in each.options:
             create_validated_builder(each)
-    trained = run(recipe, config, on_step=on_step(recipe.name) if on_step else None)
+    trained = run(config, on_step=on_step(config.recipe) if on_step else None)
     failures: dict[str, str] = {}
     evaluated: Record = {"comparison": None, "why_not": None, "skipped": failures}
     record = {"runs": [trained], "folder": str(config.output_dir)}
@@ -94,7 +91,7 @@ def compare_before_after(output_dir: Path) -> Comparison:
 
 
 def _evaluate(
-    config: MendConfig, sets: Sequence[SetRequest], failures: dict[str, str], progress_callback: "OnProgress | None"
+    config: Any, sets: Sequence[SetRequest], failures: dict[str, str], progress_callback: "OnProgress | None"
 ) -> str | None:
     """Evaluate both models. Returns the reason if the original model cannot be evaluated, otherwise None."""
     from unbag.evaluation.evaluator import evaluate_all
@@ -124,7 +121,7 @@ def _evaluate(
     return None
 
 
-def _sets(config: MendConfig) -> list[SetRequest]:
+def _sets(config: Any) -> list[SetRequest]:
     """Build the requests for both models: the sets, and pairs of every training corpus and validation file."""
     options = {"file": str(config.official_file)} if config.official_file else {}
     named = PairSelection(options=options).build_requests(config.sets or selection.list_suite_sets())

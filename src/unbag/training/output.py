@@ -121,7 +121,7 @@ def save_tokenizer(tokenizer: Any, folder: Path) -> None:
     tokenizer.save_pretrained(folder)
 
 
-def load_finished_run(recipe: str, config: TrainConfig) -> Record:
+def load_finished_run(config: TrainConfig) -> Record:
     """Load the record of a finished run, after validating that it has the same options, model and files."""
     output_dir, model = config.output_dir, Path(config.model)
     if not (output_dir / FILE).is_file():
@@ -134,7 +134,7 @@ def load_finished_run(recipe: str, config: TrainConfig) -> Record:
         raise ValueError(f"{damage}; remove {output_dir} to train again, or use another --output-dir")
     expected = config.select_cache_key_fields()
     recorded = {"recipe": record["recipe"], "config": {name: record["config"].get(name) for name in expected}}
-    others = list_json_differences(recorded, {"recipe": recipe, "config": expected})
+    others = list_json_differences(recorded, {"recipe": config.recipe, "config": expected})
     if model.is_dir() and compute_folder_revision(model) != record["model"]["revision"]:
         others.append(f"the model in {model} has changed")
     parts = (*record["data"]["training"], *record["data"]["held_out"])

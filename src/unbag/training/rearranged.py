@@ -26,7 +26,6 @@ from unbag.scoring.bootstrap import estimate_difference, estimate_ratio, to_json
 from unbag.training import preflight
 from unbag.training.checkpoints import list_json_differences
 from unbag.training.config import TrainConfig
-from unbag.training.config_recipes import RearrangedConfig
 from unbag.training.data import (
     PairDataset,
     TrainingData,
@@ -36,7 +35,7 @@ from unbag.training.data import (
     sample_from_datasets,
 )
 from unbag.training.output import Record
-from unbag.training.recipes import Recipe, find_recipe
+from unbag.training.recipes import find_recipe
 from unbag.training.run import run
 from unbag.training.seeds import compute_mean_and_deviation, validate_distinct_seeds
 from unbag.training.trainer import OnStep
@@ -57,15 +56,15 @@ def get_record_path(model: Path) -> Path:
 
 
 def write_protocol_record(
-    path: Path, recipe: Recipe, config: Mapping[str, Any], seeds: Sequence[int], record: Mapping[str, Any]
+    path: Path, config: TrainConfig, seeds: Sequence[int], record: Mapping[str, Any], **changed: None
 ) -> Record:
     """Write the record of a protocol, with its options and the versions. Returns it with the JSON types of the file."""
     written: Record = dict(
         to_json(
             {
                 "schema": PROTOCOL_SCHEMA,
-                "recipe": recipe.name,
-                "config": {**config, "output_dir": path.parent.name},
+                "recipe": config.recipe,
+                "config": {**config.to_json(), "output_dir": path.parent.name, **changed},
                 "seeds": list(seeds),
                 **record,
                 "environment": results.collect_environment(),
@@ -78,7 +77,6 @@ def write_protocol_record(
 
 
 def train_and_predict(
-    recipe: Recipe,
     config: TrainConfig,
     data: TrainingData,
     rows: Any,
@@ -101,7 +99,7 @@ def train_and_predict(
         checksums.remove_damaged(path, f"{path} is damaged")
     group.wait()
     if not path.is_file():
-        training = run(recipe, config, data=data, on_step=on_step(title) if on_step else None)
+        training = run(config, data=data, on_step=on_step(title) if on_step else None)
         record: Record = {"schema": PROTOCOL_SCHEMA, "labels": list(LABELS), "probabilities": {}, "training": training}
         for head in heads:
             predictor = TransformerPredictor.load(config.output_dir, max_length=config.max_length, head=head)
@@ -151,8 +149,7 @@ class CorpusVersion(NamedTuple):
 
 
 def train_on_rearranged_corpus(
-    recipe: Recipe,
-    config: RearrangedConfig,
+    config: Any,
     seeds: Sequence[int],
     *,
     on_step: Callable[[str], OnStep | None] | None = None,
@@ -184,11 +181,11 @@ def train_on_rearranged_corpus(
     for name, arrangement in ((corpus, original), (REARRANGED, rearranged)):
         correct: dict[str, list[NDArray[np.bool_]]] = {}
         for seed, (trained_by, heads) in product(seeds, HEADS.items()):
-            model_recipe = find_recipe(trained_by)
             trained = train_and_predict(
-                model_recipe,
                 config.build_recipe_config(
-                    model_recipe.config, seed=seed, output_dir=config.output_dir / name / trained_by / f"seed-{seed}"
+                    find_recipe(trained_by),
+                    seed=seed,
+                    output_dir=config.output_dir / name / trained_by / f"seed-{seed}",
                 ),
                 arrangement.data,
                 arrangement.test,
@@ -215,17 +212,17 @@ def train_on_rearranged_corpus(
         rows = zip([row[0] for row in table.rows], *shares, strict=True)
         published = [dict(zip(("model", "SNLI", "ReSNLI"), row, strict=True)) for row in rows]
     record = {"arrangements": arrangements, "published": published}
-    return write_protocol_record(config.output_dir / FILE, recipe, config.to_json(), seeds, record)
+    return write_protocol_record(config.output_dir / FILE, config, seeds, record)
 
 
-def _original(config: RearrangedConfig) -> CorpusVersion:
+def _original(config: Any) -> CorpusVersion:
     """Load the splits of a corpus."""
     [corpus] = config.corpus
     tests = [build_requested_set(SetRequest("plain", f"{corpus}-{split}")).rows for split in CORPORA[corpus].test]
     return CorpusVersion(load_training_data(config), _test_rows(tests, config))
 
 
-def _rearranged(config: RearrangedConfig) -> CorpusVersion:
+def _rearranged(config: Any) -> CorpusVersion:
     """Load the splits of the set `resnli`."""
     [corpus] = config.corpus
     builder = loading.create_builder("resnli", corpus, **config.build_rearrangement_options())
@@ -250,7 +247,7 @@ def _rearranged(config: RearrangedConfig) -> CorpusVersion:
     return CorpusVersion(data, _test_rows([test], config))
 
 
-def _test_rows(tests: Sequence[Any], config: RearrangedConfig) -> Any:
+def _test_rows(tests: Sequence[Any], config: Any) -> Any:
     """Concatenate the rows of test splits, and draw some of them by a fixed seed, not that of the run."""
     rows = datasets.concatenate_datasets(list(tests))
     if config.test_examples is None or config.test_examples >= len(rows):

@@ -1,70 +1,149 @@
-"""Training recipes, which are defined in the files of `trainers/`.
+"""Registry of the recipes in `trainers/`, and the options that several of them share.
 
-A file defines `RECIPE` or a tuple `RECIPES`. Heavy packages are imported only when a recipe runs.
+This module imports no heavy package, so that the help pages stay fast.
 """
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from unbag import scripts
-from unbag.training.config import TrainConfig
+from unbag.training.config import Count, Fraction, Limit, NotNegative, PathText, TrainConfig, option
 
 if TYPE_CHECKING:
-    from unbag.training.trainer import PairTrainer
+    from unbag.challenge_sets.requirements import Requirement
 
-
-def defer(reference: str) -> Callable[..., Any]:
-    """Build a function that imports another one, `module:name`, at its first call, because its module needs PyTorch."""
-    return lambda *arguments, **options: resolve_name(reference)(*arguments, **options)
-
-
-class TrainingProtocol(NamedTuple):
-    """Custom training procedure of a recipe, used instead of the default `seeds.run_seeds`."""
-
-    # Function of the recipe, its config, the seeds, and the keyword arguments `on_step` and `progress_callback` of
-    # `seeds.run_seeds`. It writes the record to `config.output_dir` and returns it.
-    run: Callable[..., dict[str, Any]]
-    view: Callable[[dict[str, Any]], Any]  # builds the terminal's view of the record
-    has_one_model: bool = False  # whether it trains one model, in `config.output_dir`, that can be published
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """Training recipe: a subclass of `transformers.Trainer` with its options and documentation."""
-
-    name: str  # `unbag train NAME`
-    summary: str  # text of its help page
-    # Text instead of the class, because importing the class imports PyTorch, which help pages do not need.
-    trainer: str = "unbag.training.trainer:PairTrainer"
-    config: type[TrainConfig] = TrainConfig
-    protocol: TrainingProtocol | None = None  # None for one run per seed
-    about: str = ""  # one or two sentences for the card of a trained model, with the paper
-
-    def load_trainer(self) -> "type[PairTrainer]":
-        """Import the trainer class."""
-        trainer: type[PairTrainer] = resolve_name(self.trainer)
-        return trainer
-
-
-PLAIN: Final = Recipe("finetune", "Fine-tune a sequence classifier on NLI pairs with cross-entropy.")
-"""Recipe for the models that other recipes train first."""
+WORDS: Final = ("lexical", "hypothesis", "both")
+"""Biased models that are a bag of words: of both sentences, of the hypothesis, and the product of these two."""
+SELF: Final = "self"
+"""Name of the weak-learner bias: the same model, trained on a few pairs."""
+PROTOCOL_FIXED: Final = frozenset(
+    {
+        *("validation", "language", "columns", "labels", "not_entailment_as", "word_order", "hypothesis_only"),
+        *("augment", "augment_pairs", "augment_words", "augment_batches"),
+        "report_to",  # the folder of a model is deleted after prediction
+        "resume_from_checkpoint",  # each model resumes from its own checkpoint
+        "push_checkpoints",
+    }
+)
+"""Fields that a recipe that trains several models determines."""
 
 
 @cache
-def load_recipes() -> dict[str, Recipe]:
-    """Load all recipes, by name."""
-    by_name: dict[str, Recipe] = {}
-    for file in scripts.list_script_files("trainers"):
-        module = scripts.import_script_file("trainers", file)
-        by_name |= {recipe.name: recipe for recipe in getattr(module, "RECIPES", None) or (module.RECIPE,)}
-    return by_name
+def load_recipes() -> dict[str, type[TrainConfig]]:
+    """Load all recipes, by name. Each file in `trainers/` lists its own in `RECIPES`."""
+    files = scripts.list_script_files("trainers")
+    return {recipe.recipe: recipe for file in files for recipe in scripts.import_script_file("trainers", file).RECIPES}
 
 
-def find_recipe(name: str) -> Recipe:
+def find_recipe(name: str) -> type[TrainConfig]:
     """Find a recipe by name. Raises a `ValueError` if there is none."""
     if name not in load_recipes():
         raise ValueError(f"expected one of the recipes {', '.join(load_recipes())}, got {name!r}")
     return load_recipes()[name]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DebiasConfig(TrainConfig):
+    """Training options of recipes with a biased model."""
+
+    trainer = "unbag.training.debiasing:DebiasedTrainer"
+
+    # A folder holds a model, or its predictions on the training pairs.
+    bias: PathText = option("Biased model: lexical, hypothesis, both, self or a model folder.", "lexical", panel="Bias")
+    # The factor scales log-probabilities in a product of experts and is the exponent of weights elsewhere.
+    bias_strength: NotNegative = option("Strength of the biased model in the loss.", 1.0)
+    anneal: NotNegative | None = option(
+        "Final bias strength, reached linearly from --bias-strength (default: constant).", None
+    )
+    weak_examples: Count = option("Number of training pairs for --bias self.", 2_000)
+    weak_epochs: Count = option("Number of training epochs for --bias self.", 5)
+    balance: Fraction = option("Balance of groups by lexically misleading score: 0 (off) to 1 (equal weights).", 0.0)
+    alpha: NotNegative = option("Weight of the entropy on permuted pairs; 0 disables it.", 0.0)
+    permutations: Count = option("Number of permutations per pair for --alpha.", 1)
+
+    @property
+    def permuted_copies(self) -> int:
+        """Number of permuted copies of each training pair."""
+        return self.permutations if self.alpha else 0
+
+    def _iter_errors(self) -> Iterator[str]:
+        yield from super()._iter_errors()
+        if self.bias not in (*WORDS, SELF) and not Path(self.bias).is_dir():
+            yield f"bias: expected {', '.join((*WORDS, SELF))} or a folder, got {self.bias!r}"
+        if self.hypothesis_only:
+            yield (
+                "hypothesis_only: not supported by debiasing, because a hypothesis-only model learns only the bias; "
+                "use `unbag train finetune`"
+            )
+        if self.bias == SELF and self.max_examples is not None and self.weak_examples >= self.max_examples:
+            yield f"weak_examples: expected fewer than max_examples = {self.max_examples}, got {self.weak_examples}"
+        if self.augment and self.reads_predictions:
+            yield (
+                "augment: expected a biased model, got stored predictions, which lack the added pairs; pass a "
+                "model folder as the bias"
+            )
+
+    @property
+    def uses_bias(self) -> bool:
+        """Whether the loss uses a biased model."""
+        return True
+
+    @property
+    def reads_predictions(self) -> bool:
+        """Whether `bias` is a folder with stored predictions."""
+        path = Path(self.bias)
+        return self.bias not in (*WORDS, SELF) and path.is_dir() and not (path / "config.json").is_file()
+
+    def build_prerequisite_configs(self, work_dir: Path) -> dict[str, TrainConfig]:
+        """Build the configs of models that must be trained first, by purpose, such as `teacher`."""
+        if self.bias != SELF or not self.uses_bias:
+            return {}
+        few = {"max_examples": self.weak_examples, "num_train_epochs": self.weak_epochs}
+        unlimited = {"max_steps": None, "early_stopping_patience": None}
+        return {"weak": self._plain(work_dir / "weak", **few, **unlimited)}
+
+    def _plain(self, output_dir: Path, **changed: Any) -> TrainConfig:
+        """Build the config of a plain fine-tuning of the same model on the same pairs."""
+        # Checkpoints and trackers of two runs must not mix.
+        own = {"output_dir": output_dir, "resume_from_checkpoint": None, "push_checkpoints": None, "report_to": ()}
+        return self.build_recipe_config(TrainConfig, **own | changed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HexConfig(TrainConfig):
+    """Training options of HEX, most of which the HEX paper does not specify."""
+
+    recipe = "hex"
+    trainer = "unbag.training.hex:HexTrainer"
+
+    # With g as wide as its input, W^φ is square and g can represent all of the mean embedding.
+    width: Count | None = option("Width of the superficial branch g (default: the embedding width).", None, panel="HEX")
+    unscaled: bool = option("Do not scale each output of the superficial branch g to a root mean square of 1.", False)
+    # The authors give no number. The projection presumes a trained classifier, yet HEX needs most of the steps.
+    warm_start: Annotated[
+        float, Limit("a fraction of the steps, from 0 to less than 1", lambda value: 0 <= value < 1)
+    ] = option("Fraction of initial steps with plain cross-entropy (0 if already fine-tuned).", 0.2)
+    # A copy, taken before training: g must not follow the encoder.
+    embeddings: PathText | None = option(
+        "Word vectors for branch g: path, Hub id or pipeline (default: from the model).", None
+    )
+    superficial_weight: NotNegative = option(
+        "Weight λ of the superficial branch g in the loss; above 0, g learns the labels.", 0.0
+    )
+
+    def list_files(self) -> list[Path]:
+        """List the local files that contain pairs or word vectors."""
+        vectors = Path(self.embeddings or "")
+        return [*super().list_files(), *([vectors] if vectors.is_file() else [])]
+
+    def list_requirements(self) -> "list[Requirement]":
+        """List the downloads required for training, also those of the embeddings."""
+        from unbag.challenge_sets import requirements
+
+        return [
+            *super().list_requirements(),
+            *([requirements.build_embeddings_requirement(self.embeddings)] if self.embeddings else []),
+        ]

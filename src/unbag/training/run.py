@@ -53,7 +53,6 @@ from unbag.training.output import (
     write_model_folder,
 )
 from unbag.training.preflight import validate_batch_size, validate_trackers
-from unbag.training.recipes import PLAIN, Recipe
 from unbag.training.trainer import (
     OnStep,
     PairTrainer,
@@ -72,10 +71,8 @@ _CHECKPOINTS: Final = "checkpoints"
 logger = logging.getLogger(__name__)
 
 
-def run(
-    recipe: Recipe, config: TrainConfig, *, data: TrainingData | None = None, on_step: OnStep | None = None
-) -> Record:
-    """Train a model with a recipe, and write it to `config.output_dir`.
+def run(config: TrainConfig, *, data: TrainingData | None = None, on_step: OnStep | None = None) -> Record:
+    """Train a model with the recipe of a config, and write it to `config.output_dir`.
 
     An interrupted run resumes from its last checkpoint when called again, and a finished run is not repeated. The
     processes of `torchrun` or `accelerate launch` share the work.
@@ -92,8 +89,8 @@ def run(
         with lock_output_folder(config.output_dir, "training"):
             if not config.output_dir.exists():  # another run may have finished while this one waited for the lock
                 with explain_training_errors(config):
-                    return _train(recipe, config, data, on_step)
-    return load_finished_run(recipe.name, config)
+                    return _train(config, data, on_step)
+    return load_finished_run(config)
 
 
 class _Inputs(NamedTuple):
@@ -102,18 +99,18 @@ class _Inputs(NamedTuple):
     features: BiasFeatures | None
 
 
-def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_step: OnStep | None) -> Record:
+def _train(config: TrainConfig, data: TrainingData | None, on_step: OnStep | None) -> Record:
     work, began = get_work_folder(config.output_dir), time.monotonic()
     before = config.build_prerequisite_configs(work)
     assert data is None or not before, "prerequisite runs read the data of the config"
     for each in before.values():
-        run(PLAIN, each, on_step=on_step)
+        run(each, on_step=on_step)
     validate_trackers(config.report_to)
     validate_batch_size(config)
     group = connect_process_group()
     models = {name: each.output_dir for name, each in before.items()}
     # The first process fills the caches of the others.
-    inputs = group.main_process_first(lambda: _load_inputs(recipe, config, data or load_training_data(config), models))
+    inputs = group.main_process_first(lambda: _load_inputs(config, data or load_training_data(config), models))
     # Each process loads complete weights, since recipes inspect the network before it is sharded.
     with patch_environment(FSDP_CPU_RAM_EFFICIENT_LOADING="false"):
         classifier = load_classifier_for_training(
@@ -124,7 +121,7 @@ def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_st
         )
     checkpoints = CheckpointCallback(config.push_checkpoints if group.rank == 0 else None)
     control = RunCallback(config, on_step if group.rank == 0 else None)
-    trainer = _build_trainer(recipe, config, classifier, inputs, [control, checkpoints])
+    trainer = _build_trainer(config, classifier, inputs, [control, checkpoints])
     control.trainer = trainer
     pairs = trainer.train_dataset
     assert isinstance(pairs, TrainingPairs)
@@ -138,7 +135,7 @@ def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_st
     original = None
     if getattr(config, "interpolate", False):
         original = copy_original_weights(classifier.network, sharding=describe_sharding(trainer))
-    checkpoints.identity = identity = _build_identity(recipe, config, classifier, inputs, trainer)
+    checkpoints.identity = identity = _build_identity(config, classifier, inputs, trainer)
     folder = work / _CHECKPOINTS
     try:
         trainer.train(resume_from_checkpoint=_find_start(config, folder, identity, len(pairs)))
@@ -180,7 +177,7 @@ def _train(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_st
     return record
 
 
-def _load_inputs(recipe: Recipe, config: TrainConfig, raw: TrainingData, models: Mapping[str, Path]) -> _Inputs:
+def _load_inputs(config: TrainConfig, raw: TrainingData, models: Mapping[str, Path]) -> _Inputs:
     """Load everything that is computed from the pairs. `models` are the folders of the prerequisite runs."""
     pairs, augmenter = raw, None
     if config.word_order == "permuted":
@@ -200,13 +197,11 @@ def _load_inputs(recipe: Recipe, config: TrainConfig, raw: TrainingData, models:
             words=config.augment_words,
             seed=config.seed,
         )
-    return _Inputs(pairs, augmenter, recipe.load_trainer().load_features(config, raw, models))
+    return _Inputs(pairs, augmenter, config.load_trainer().load_features(config, raw, models))
 
 
-def _build_trainer(
-    recipe: Recipe, config: TrainConfig, classifier: Classifier, inputs: _Inputs, callbacks: list[Any]
-) -> PairTrainer:
-    """Build the trainer of a recipe, with its training data."""
+def _build_trainer(config: TrainConfig, classifier: Classifier, inputs: _Inputs, callbacks: list[Any]) -> PairTrainer:
+    """Build the trainer of the recipe, with its training data."""
     data, augmenter, features = inputs
     encoder, seed = PairEncoder.from_classifier(classifier, config.max_length), config.seed
     permuted = shuffler = None
@@ -245,7 +240,7 @@ def _build_trainer(
         environment |= {"FSDP_SYNC_MODULE_STATES": "false", "FSDP_CPU_RAM_EFFICIENT_LOADING": "false"}
     with patch_environment(**environment):
         args = build_training_arguments(config, work / _CHECKPOINTS, n_pairs=len(pairs))
-        trainer = recipe.load_trainer()(
+        trainer = config.load_trainer()(
             classifier.network,
             config,
             tokenizer=classifier.tokenizer,
@@ -265,14 +260,12 @@ def _build_trainer(
     return trainer
 
 
-def _build_identity(
-    recipe: Recipe, config: TrainConfig, classifier: Classifier, inputs: _Inputs, trainer: PairTrainer
-) -> Record:
+def _build_identity(config: TrainConfig, classifier: Classifier, inputs: _Inputs, trainer: PairTrainer) -> Record:
     """Build the part of the record that identifies a run: a checkpoint belongs to a run with the same values."""
     keys = config.select_cache_key_fields().items()
     data, augmenter, features = inputs
     return {
-        "recipe": recipe.name,
+        "recipe": config.recipe,
         "config": {name: value for name, value in keys if name not in ("model", "revision")},
         "precision": trainer.accelerator.mixed_precision,
         "model": {"name": classifier.identity.name, "revision": classifier.identity.revision},

@@ -16,7 +16,6 @@ from unbag.training import preflight
 from unbag.training.config import TrainConfig
 from unbag.training.dataset import ALL
 from unbag.training.output import Record
-from unbag.training.recipes import Recipe
 from unbag.training.run import run
 from unbag.training.trainer import OnStep
 from unbag.utils.files import atomic_write
@@ -31,7 +30,6 @@ EVALUATION: Final = "evaluation"
 
 
 def run_seeds(
-    recipe: Recipe,
     config: TrainConfig,
     seeds: Sequence[int],
     *,
@@ -62,14 +60,14 @@ def run_seeds(
     ] or [config]
     runs = []
     for each in configs:
-        record = run(recipe, each, on_step=on_step(f"seed {each.seed}") if on_step else None)
+        record = run(each, on_step=on_step(f"seed {each.seed}") if on_step else None)
         evaluated = _evaluate(each.output_dir, sets, progress_callback, on_failure) if sets else {"scores": {}}
         runs.append({**record, **evaluated})
     summary = compute_run_statistics(runs)
     if seeds and connect_process_group().rank == 0:
         with atomic_write(config.output_dir / FILE) as tmp:
             tmp.write_text(
-                json.dumps({"recipe": recipe.name, "seeds": list(seeds), "summary": summary}, indent=2) + "\n"
+                json.dumps({"recipe": config.recipe, "seeds": list(seeds), "summary": summary}, indent=2) + "\n"
             )
     return {"runs": runs, "summary": summary}
 

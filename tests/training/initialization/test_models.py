@@ -20,8 +20,8 @@ from unbag.challenge_sets import results
 from unbag.inference.predictor import ModelError
 from unbag.inference.transformer import TransformerPredictor
 from unbag.models import ARCHITECTURES
+from unbag.training.config import TrainConfig
 from unbag.training.initialization import initialize_model
-from unbag.training.recipes import find_recipe
 from unbag.training.run import run
 
 SMALL = {"hidden_size": "8"}
@@ -35,10 +35,9 @@ def vectors(tmp_path):
 
 
 def train(model, out, pairs, **options):
-    chosen = find_recipe("finetune")
     given = {"batch_size": 12, "max_steps": 12, "learning_rate": 2e-2, "num_train_epochs": 1, **options}
-    config = chosen.config(model=str(model), corpus=(str(pairs),), validation=(str(pairs),), output_dir=out, **given)
-    return run(chosen, config)
+    config = TrainConfig(model=str(model), corpus=(str(pairs),), validation=(str(pairs),), output_dir=out, **given)
+    return run(config)
 
 
 def test_vectors_equal_table_and_other_weights_are_random(pairs_path, vectors, tmp_path):  # noqa: F811
