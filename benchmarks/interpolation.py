@@ -40,8 +40,7 @@ from unbag.challenge_sets.loading import resolve_config
 from unbag.challenge_sets.request import BuiltSet, SetRequest, build_requested_set
 from unbag.evaluation.model_loading import load_predictor
 from unbag.scoring.significance import compute_sample_value
-from unbag.training.interpolation import GRID, choose_alpha
-from unbag.training.weight_averaging import average_models
+from unbag.training.weight_averaging import GRID, average_models, choose_alpha
 
 CORPUS: Final = "snli"
 SEED: Final = 0  # `summary` averages over training seeds; here is one training

@@ -64,9 +64,8 @@ from unbag.training import run as training
 from unbag.training.augmented import PairAugmenter
 from unbag.training.config import TrainConfig
 from unbag.training.data import PairDataset, TrainingData, load_training_data
-from unbag.training.interpolation import choose_alpha
 from unbag.training.recipes import find_recipe
-from unbag.training.weight_averaging import average_models, clone_weights, interpolate_weights
+from unbag.training.weight_averaging import average_models, choose_alpha, clone_weights, interpolate_weights
 from unbag.utils.files import write_json
 
 TITLES: Final = {

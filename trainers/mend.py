@@ -71,7 +71,7 @@ cross-entropy with the predictions of the model before training ([Li & Hoiem \
     distill: Fraction = option(
         "Weight of the original model's predictions as training targets, from 0 to 1.", 0.0, panel="Training"
     )
-    # The rule and the grid are in `training.interpolation`.
+    # The rule and the grid are in `training.weight_averaging`.
     interpolate: bool = option("Interpolate old and new weights so that accuracy drops by at most 1 point.", False)
 
     sets: tuple[str, ...] = option(

@@ -5,7 +5,7 @@ import torch
 
 from unbag.models import ARCHITECTURES
 from unbag.models.word_tokenizer import SPECIAL, build_word_tokenizer
-from unbag.training.word_features import build_spelling_table
+from unbag.training.initialization import build_spelling_table
 
 WORDS = "a the man woman boy dog cat is are not no sleeps runs reads sees eats old young red and in on with .".split()
 PAIRS = [

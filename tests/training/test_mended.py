@@ -20,7 +20,7 @@ from unbag.evaluation import lexical_baseline
 from unbag.inference import label_probe
 from unbag.inference.label_probe import ProbeReport
 from unbag.inference.predictor import ModelError
-from unbag.training import interpolation, mended
+from unbag.training import mended, weight_averaging
 from unbag.training.recipes import find_recipe
 from unbag.training.run import run
 from unbag.training.weight_averaging import interpolate_weights
@@ -160,7 +160,7 @@ def test_interpolated_mend_publishes_weights_of_chosen_alpha(mend, options, trai
     common = {"model": str(trained_classifier), "no_evaluate": True, "max_steps": 6, "save_steps": 2}
     [trained] = mend(**common)["runs"]
     whole = options["output_dir"].rename(options["output_dir"].with_name("whole"))
-    monkeypatch.setattr(interpolation, "choose_alpha", lambda curve: 0.3)
+    monkeypatch.setattr(weight_averaging, "choose_alpha", lambda curve: 0.3)
     record = mend(**common, interpolate=True)
     [run_record] = record["runs"]
     out = options["output_dir"]
@@ -206,7 +206,7 @@ def test_interpolated_mend_publishes_weights_of_chosen_alpha(mend, options, trai
 )
 def test_chosen_alpha_is_largest_within_one_point(correct, alpha):
     curve = [{"alpha": step / 2, "snli": {"accuracy": n / 100, "pairs": 100}} for step, n in enumerate(correct)]
-    assert interpolation.choose_alpha(curve) == alpha
+    assert weight_averaging.choose_alpha(curve) == alpha
 
 
 def test_choose_alpha_keeps_each_corpus():
@@ -221,7 +221,7 @@ def test_choose_alpha_keeps_each_corpus():
         }
         for step in range(3)
     ]
-    assert interpolation.choose_alpha(curve) == 0.5
+    assert weight_averaging.choose_alpha(curve) == 0.5
 
 
 def test_interpolated_mend_needs_unsharded_classifier(mend, options, tiny_bert):
@@ -230,7 +230,7 @@ def test_interpolated_mend_needs_unsharded_classifier(mend, options, tiny_bert):
     assert not options["output_dir"].exists()
     network = AutoModelForSequenceClassification.from_pretrained(tiny_bert)
     with pytest.raises(ValueError, match="expected unsharded weights, got FSDP"):
-        interpolation.copy_original_weights(network, sharding="FSDP")
+        weight_averaging.copy_original_weights(network, sharding="FSDP")
 
 
 def test_both_models_are_evaluated_on_training_corpora(options):

@@ -6,6 +6,7 @@ are pure functions of seed and epoch, so that a resumed run sees the same batche
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -70,11 +71,8 @@ class PairEncoder:
         """Tokenize a small number of pairs into Python lists."""
         if not pairs:
             return []
-        premises, hypotheses = zip(*pairs, strict=True)
-        encodings = encode_pairs(self.tokenizer, premises, hypotheses, self.limit)
-        if encodings.token_type_ids is None:
-            return [(ids, None) for ids in encodings.input_ids]
-        return list(zip(encodings.input_ids, encodings.token_type_ids, strict=True))
+        encodings = encode_pairs(self.tokenizer, *zip(*pairs, strict=True), self.limit)
+        return list(zip(encodings.input_ids, encodings.token_type_ids or repeat(None), strict=False))
 
     def encode_all(self, examples: Sequence[Example]) -> EncodedPairArray:
         """Tokenize many pairs into one array."""

@@ -42,7 +42,7 @@ class TrainingRecord(TypedDict):
     augmentation: NotRequired[dict[str, Any]]  # `PairAugmenter.build_record`
     evaluations: list[dict[str, Any]]  # each with its `step` and the metrics by dataset
     best_evaluation: dict[str, Any]
-    interpolation: NotRequired[dict[str, Any]]  # `interpolation.interpolate_network`
+    interpolation: NotRequired[dict[str, Any]]  # `weight_averaging.interpolate_network`
     processes: Count
     device: str
     environment: dict[str, str]

@@ -41,7 +41,6 @@ from unbag.training.data import (
 )
 from unbag.training.dataset import HeldOutPairs, PairCollator, PairEncoder, TrainingPairs, group_metrics
 from unbag.training.errors import explain_training_errors
-from unbag.training.interpolation import copy_original_weights, interpolate_network
 from unbag.training.max_entropy import PermutedPairs
 from unbag.training.output import (
     LOGS,
@@ -64,6 +63,7 @@ from unbag.training.trainer import (
     find_best_evaluation,
     list_evaluations,
 )
+from unbag.training.weight_averaging import copy_original_weights, interpolate_network
 from unbag.utils import rng
 
 _SCHEMA: Final = 2

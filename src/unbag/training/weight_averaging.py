@@ -4,11 +4,13 @@ Interpolation, θ = (1 − α) θ_A + α θ_B: Wortsman et al. 2022, "Robust fin
 https://arxiv.org/abs/2109.01903, between a model before and after fine-tuning. Uniform mean of several fine-tuned
 models: Wortsman et al. 2022, "Model soups", https://arxiv.org/abs/2203.05482.
 
-The mean of weights is useful only for models that were fine-tuned from the same weights. Nothing here checks this.
+The mean of weights is useful only for models that were fine-tuned from the same weights. Nothing here checks this. The
+rule that chooses α after training, with a limit on the accuracy loss, is unbag's.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, Final
@@ -20,11 +22,18 @@ from transformers import AutoModelForSequenceClassification
 
 from unbag.challenge_sets import results
 from unbag.inference.hub_files import ModelOrigin, resolve_origin
-from unbag.inference.loading import build_missing_weights_message, load_config, load_network, load_tokenizer
+from unbag.inference.loading import (
+    build_missing_weights_message,
+    has_classification_head,
+    load_config,
+    load_network,
+    load_tokenizer,
+)
 from unbag.inference.predictor import ModelError
 from unbag.training.checkpoints import iter_json_differences
 from unbag.training.config import strip_parent_folders
-from unbag.training.output import create_output_folder, save_tokenizer, validate_new_folder
+from unbag.training.dataset import ALL, Metrics
+from unbag.training.output import Record, create_output_folder, save_tokenizer, validate_new_folder
 from unbag.utils.files import write_json
 
 FILE: Final = "interpolation.json"
@@ -37,7 +46,11 @@ _SHOWN: Final = 200  # characters of a difference in a message
 
 Weights = Mapping[str, Tensor]
 """A network's `state_dict`: weights and buffers by name."""
-Record = dict[str, Any]
+OPTION: Final = "--interpolate"
+GRID: Final = tuple(step / 10 for step in range(11))
+MAX_LOSS: Final = 1  # percentage points of validation accuracy
+_TOTALS: Final = frozenset({"alpha", ALL})  # keys of a row of the curve that name no corpus
+logger = logging.getLogger(__name__)
 
 
 def average_tensors(tensors: Sequence[Tensor], weights: Sequence[float]) -> Tensor:
@@ -208,3 +221,61 @@ def _card(title: str, record: Record, on_hub: list[str]) -> str:
     ]
     text = "\n\n".join(parts)
     return f"---\n{metadata.to_yaml()}\n---\n\n{text}\n"
+
+
+def copy_original_weights(network: Any, *, sharding: str | None = None) -> Weights:
+    """Copy the weights of a classifier before training. They must not be sharded (`trainer.describe_sharding`)."""
+    if sharding is not None:
+        raise ValueError(
+            f"{OPTION}: expected unsharded weights, got {sharding}; train without {OPTION}, then run "
+            "`unbag models interpolate`"
+        )
+    if not has_classification_head(network.config):
+        raise ValueError(
+            f"{OPTION}: expected a model that is a classifier before training, got a model without a head; "
+            f"omit {OPTION}"
+        )
+    return clone_weights(network)
+
+
+def interpolate_network(network: Any, original: Weights, evaluate: Callable[[], Metrics]) -> Record:
+    """Set a trained network's weights to (1 − α) θ_original + α θ_trained, with the best α of `GRID`.
+
+    α is chosen by the accuracy on validation pairs, which `evaluate` computes. All processes call this together.
+
+    Returns:
+        `alpha`, the chosen α; `max_loss`, in percentage points; `curve`, the metrics for each α of `GRID`.
+    """
+    trained = clone_weights(network)
+    curve: list[Record] = []
+    for alpha in GRID:
+        network.load_state_dict(interpolate_weights(original, trained, alpha))
+        curve.append({"alpha": alpha, **evaluate()})
+    alpha = choose_alpha(curve)
+    if alpha == 0:
+        logger.warning(
+            "%s: every α above 0 loses more than %d point of accuracy on a validation corpus; the output is the "
+            "original model",
+            *(OPTION, MAX_LOSS),
+        )
+    network.load_state_dict(interpolate_weights(original, trained, alpha))
+    return {"alpha": alpha, "max_loss": MAX_LOSS, "curve": curve}
+
+
+def choose_alpha(curve: Sequence[Record], max_accuracy_loss: float = MAX_LOSS) -> float:
+    """Choose the largest α at which accuracy drops by at most `max_accuracy_loss` points on each validation corpus.
+
+    The loss is measured against α = 0, which is in the curve.
+
+    >>> row = lambda alpha, correct: {"alpha": alpha, "snli": {"accuracy": correct / 200, "pairs": 200}}
+    >>> choose_alpha([row(0.0, 160), row(0.3, 157), row(0.6, 158), row(1.0, 150)])
+    0.6
+    """
+    [first] = [row for row in curve if row["alpha"] == 0]
+
+    def is_kept(name: str, row: Record) -> bool:
+        before, after = (round(each[name]["accuracy"] * each[name]["pairs"]) for each in (first, row))
+        return bool(100 * (before - after) <= max_accuracy_loss * first[name]["pairs"])
+
+    corpora = first.keys() - _TOTALS
+    return max(float(row["alpha"]) for row in curve if all(is_kept(name, row) for name in corpora))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.baselines.wordnet.tiny_lexicon import TinyLexicon
-from unbag.training.word_features import ANTONYM, CO_HYPONYM, HYPERNYM, HYPONYM, SYNONYM, compute_word_relations
+from unbag.training.initialization import ANTONYM, CO_HYPONYM, HYPERNYM, HYPONYM, SYNONYM, compute_word_relations
 
 WORDS = ["poodle", "dogs", "hound", "animal", "cat", "hot", "cold", "rose", "unheard", "kitchen"]
 
