@@ -34,11 +34,6 @@ in any other order ([Sinha et al. 2021](https://aclanthology.org/2021.acl-long.5
     alpha: Positive = option("Weight α of the entropy on permuted pairs.", 1.0, panel="Max-entropy")
     permutations: Count = option("Number n of permutations per pair and epoch.", 1)
 
-    @property
-    def permuted_copies(self) -> int:
-        """Number of permuted copies of each training pair."""
-        return self.permutations
-
 
 RECIPES = (MaxEntropy,)
 

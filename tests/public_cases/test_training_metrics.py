@@ -78,7 +78,6 @@ def test_rearranged_with_missing_download_fails_before_training(monkeypatch, tmp
 
     monkeypatch.setattr(rearranged, "_rearranged", miss)
     monkeypatch.setattr(rearranged, "_original", lambda config: pytest.fail("expected no training data"))
-    monkeypatch.setattr(rearranged.preflight, "validate_training_options", lambda config: None)
     config = SimpleNamespace(corpus=("snli",), seed=1, output_dir=tmp_path)
     with pytest.raises(ValueError, match="no embeddings"):
-        rearranged.train_on_rearranged_corpus(SimpleNamespace(name="rearranged"), config, [])
+        rearranged.train_on_rearranged_corpus(config, [])

@@ -13,9 +13,9 @@ from torch.utils.data import DataLoader
 
 from tests.fork_server import PYTHON, wait_until
 from tests.training.test_interrupted import RECIPE, build_arguments
-from unbag.training import errors
+from unbag.training import trainer
 from unbag.training.config import TrainConfig
-from unbag.training.errors import WorkerError
+from unbag.training.trainer import WorkerError
 from unbag.utils import locks
 from unbag.utils.errors import is_disk_full
 
@@ -81,7 +81,7 @@ def test_worker_killed_during_transfer_is_reported_as_worker(error, tmp_path):
 
     def read(workers):
         config = TrainConfig(model="m", output_dir=tmp_path / "out", dataloader_num_workers=workers)
-        with errors.explain_training_errors(config):
+        with trainer.explain_training_errors(config):
             next(iter(DataLoader([0], collate_fn=read_batch)))
 
     with pytest.raises(WorkerError, match="a data loading process died"):
@@ -89,7 +89,7 @@ def test_worker_killed_during_transfer_is_reported_as_worker(error, tmp_path):
     with pytest.raises(type(error)):
         read(workers=0)  # without workers, the error has another cause
     config = TrainConfig(model="m", output_dir=tmp_path / "out", dataloader_num_workers=1)
-    with pytest.raises(type(error)), errors.explain_training_errors(config):
+    with pytest.raises(type(error)), trainer.explain_training_errors(config):
         raise type(error)  # outside the loader, such as in a tracker
 
 

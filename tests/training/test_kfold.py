@@ -27,6 +27,7 @@ from unbag.reports.training import build_kfold_table
 from unbag.training import rearranged
 from unbag.training.kfold import compute_seed_leak_mask, cross_validate, select_fold_data
 from unbag.training.recipes import find_recipe
+from unbag.training.seeds import run_seeds
 
 RECIPE = find_recipe("kfold")
 RELATIONS = {
@@ -239,7 +240,7 @@ def test_stopped_run_resumes_to_same_result(validate, tmp_path, monkeypatch):
         validate(1, num_train_epochs=4)
 
 
-def test_seeds_differ_and_are_summarized(validate):
+def test_seeds_differ_and_are_summarized(validate, tmp_path):
     done = validate(1, 2, max_steps=2)
     values = done["summary"]["all"]["f1"]["values"]
     assert values == [run["scores"]["f1"]["value"] for run in done["runs"]]
@@ -254,7 +255,7 @@ def test_seeds_differ_and_are_summarized(validate):
     assert "mean ± standard deviation over 2 training seeds" in " ".join(shown.split())
     assert "none" not in shown, "the paper has no table of the pairs without modifier"
     with pytest.raises(ValueError, match=r"expected distinct seeds, got \[1, 1\]"):
-        validate(1, 1)
+        run_seeds(RECIPE(model="m", output_dir=tmp_path), (1, 1))
 
 
 def test_model_other_than_nli_classifier_is_rejected_before_training(validate, pretrained, make_model):

@@ -23,6 +23,7 @@ from unbag.inference.predictor import ModelError
 from unbag.training import mended, weight_averaging
 from unbag.training.recipes import find_recipe
 from unbag.training.run import run
+from unbag.training.seeds import run_seeds
 from unbag.training.weight_averaging import interpolate_weights
 from unbag.utils.safe_io import DataError
 
@@ -42,7 +43,7 @@ def mend(options, pairs_path, tmp_path_factory, monkeypatch):
 
     def mend(seeds=(), **changed):
         told = {**options, "augment": (), "batch_size": 24, "max_steps": 4, **changed}
-        return resolve_name(MendConfig.procedure)(MendConfig(**told), seeds)
+        return run_seeds(MendConfig(**told), seeds)
 
     return mend
 

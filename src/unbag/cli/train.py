@@ -187,18 +187,14 @@ def _run(config: Any, seeds: Sequence[int], sets: Sequence[str], *, as_json: boo
         show_progress(0, is_visible=visible, quiet=True) as callbacks,
     ):
         on_step = _build_step_printers(config) if visible and not is_quiet() else None
-        if not config.procedure:
-            done = run_seeds(
-                config,
-                seeds,
-                sets=sets,
-                on_step=on_step,
-                progress_callback=callbacks.on_progress,
-                on_failure=failures.append,
-            )
-        else:
-            train = resolve_name(config.procedure)
-            done = train(config, seeds, on_step=on_step, progress_callback=callbacks.on_progress)
+        done = run_seeds(
+            config,
+            seeds,
+            sets=sets,
+            on_step=on_step,
+            progress_callback=callbacks.on_progress,
+            on_failure=failures.append,
+        )
     if not first:
         return failures
     if as_json:

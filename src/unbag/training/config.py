@@ -126,8 +126,8 @@ class TrainConfig:
     trainer: ClassVar[str] = "unbag.training.trainer:PairTrainer"
     """Subclass of `PairTrainer`."""
     procedure: ClassVar[str] = ""
-    """Function that is called instead of `seeds.run_seeds`, with the config, the seeds, and the keyword arguments
-    `on_step` and `progress_callback`. It writes its record to `output_dir` and returns it."""
+    """Function that trains several models or evaluates one, with the config, the seeds, and the keyword arguments
+    `on_step` and `progress_callback` of `seeds.run_seeds`. It writes its record to `output_dir` and returns it."""
     view: ClassVar[str] = ""
     """Function that builds the terminal's view of the record of `procedure`."""
     excluded_options: ClassVar[tuple[str, ...]] = ()
@@ -329,8 +329,8 @@ class TrainConfig:
 
     @property
     def permuted_copies(self) -> int:
-        """Number of permuted copies of each training pair, whose entropy the loss of max-entropy contains."""
-        return 0
+        """Number of permuted copies of each training pair, whose entropy the loss contains with the weight `alpha`."""
+        return getattr(self, "permutations", 0) if getattr(self, "alpha", 0.0) else 0
 
     @property
     def corpus_names(self) -> list[str]:

@@ -20,7 +20,6 @@ from unbag.inference.label_probe import validate_label_order
 from unbag.inference.runner import predict_rows
 from unbag.inference.transformer import TransformerPredictor
 from unbag.scoring.natural_logic import MEASURES
-from unbag.training import preflight
 from unbag.training.data import PairDataset, TrainingData, convert_rows_to_examples, select_pairs
 from unbag.training.output import Record
 from unbag.training.rearranged import (
@@ -29,7 +28,7 @@ from unbag.training.rearranged import (
     train_and_predict,
     write_protocol_record,
 )
-from unbag.training.seeds import compute_mean_and_deviation, validate_distinct_seeds
+from unbag.training.seeds import compute_mean_and_deviation
 from unbag.training.trainer import OnStep
 from unbag.utils import rng
 
@@ -73,8 +72,7 @@ def cross_validate(
         predicted by the model that was not trained on it; `summary`: by group of pairs and measure `zero_shot`, `mean`,
         `standard_deviation` (of a sample; None for one run) and `values`; config, data and versions.
     """
-    seeds = validate_distinct_seeds(seeds) or list(SEEDS)
-    preflight.validate_training_options(config)
+    seeds = seeds or SEEDS
     if built_set is None:
         options: dict[str, Any] = {"folds": config.folds, "folding": _FOLDINGS[config.protocol]}
         options |= {"file": str(config.official_file)} if config.official_file else {}

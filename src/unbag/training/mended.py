@@ -16,10 +16,8 @@ from unbag.data.labels import LabelError, parse_label_map
 from unbag.evaluation.comparison import Comparison, compare_single_models
 from unbag.inference.distributed import connect_process_group
 from unbag.inference.prediction_store import PREDICTIONS
-from unbag.training import preflight
 from unbag.training.output import Record
 from unbag.training.run import run
-from unbag.training.seeds import validate_distinct_seeds
 from unbag.training.trainer import OnStep
 from unbag.utils.files import write_json
 
@@ -51,12 +49,11 @@ def train_and_compare(
         `runs`, the record of the training; `folder` of the model; `comparison` (`Comparison.to_json`), or None with the
         reason in `why_not`; `skipped`, the skipped sets with reasons.
     """
-    if len(validate_distinct_seeds(seeds)) > 1:
+    if len(seeds) > 1:
         raise ValueError(
             f"--seeds: expected one seed, since mend trains one model, got {len(seeds)}; run mend once per seed"
         )
     config = replace(config, seed=seeds[0]) if seeds else config
-    preflight.validate_training_options(config)
     sets = [] if config.no_evaluate else _sets(config)
     for each in sets:  # sets and their files are validated before hours of training
         if "file" in each.options:

@@ -23,7 +23,6 @@ from unbag.inference.prediction_store import PREDICTIONS
 from unbag.inference.runner import predict_rows
 from unbag.inference.transformer import TransformerPredictor
 from unbag.scoring.bootstrap import estimate_difference, estimate_ratio, to_json
-from unbag.training import preflight
 from unbag.training.checkpoints import list_json_differences
 from unbag.training.config import TrainConfig
 from unbag.training.data import (
@@ -37,10 +36,9 @@ from unbag.training.data import (
 from unbag.training.output import Record
 from unbag.training.recipes import find_recipe
 from unbag.training.run import run
-from unbag.training.seeds import compute_mean_and_deviation, validate_distinct_seeds
+from unbag.training.seeds import compute_mean_and_deviation
 from unbag.training.trainer import OnStep
-from unbag.utils import checksums
-from unbag.utils.files import write_json
+from unbag.utils.files import read_json_object, write_json
 
 if TYPE_CHECKING:
     from unbag.inference.options import Head
@@ -94,11 +92,7 @@ def train_and_predict(
     """
     path, group = get_record_path(config.output_dir), connect_process_group()
     ids = read_column(rows, "id").to_pylist()
-    # Only one process may remove a damaged record, and all must agree on whether it exists.
-    if group.rank == 0 and path.is_file() and checksums.read_verified_record(path) is None:
-        checksums.remove_damaged(path, f"{path} is damaged")
-    group.wait()
-    if not path.is_file():
+    if not group.broadcast(path.is_file()):  # all processes must agree on whether it exists
         training = run(config, data=data, on_step=on_step(title) if on_step else None)
         record: Record = {"schema": PROTOCOL_SCHEMA, "labels": list(LABELS), "probabilities": {}, "training": training}
         for head in heads:
@@ -110,12 +104,12 @@ def train_and_predict(
             record["truncated_pairs"] = predictions.truncated
         group.wait()  # each process has read the predictions before their folder is deleted
         if group.rank == 0:
-            write_json(checksums.add_checksum(record), path)
+            write_json(record, path)
             if not keep_model:
                 shutil.rmtree(config.output_dir)
         group.wait()
     # All processes read the file, so that they have the same record, with numbers rounded alike.
-    stored: Record = checksums.read_verified_record(path) or {}
+    stored: Record = read_json_object(path)
     trained = stored["training"]
     wanted = {"config": config.select_cache_key_fields(), "data": json.loads(json.dumps(data.build_record()))}
     recorded = {"config": {name: trained["config"].get(name) for name in wanted["config"]}, "data": trained["data"]}
@@ -172,8 +166,7 @@ def train_on_rearranged_corpus(
         pairs `by_partition`, the accuracy from the easiest to the hardest (Figure 2). `published`, the paper's own
         figures if the corpus is SNLI. Config, data and versions.
     """
-    seeds = validate_distinct_seeds(seeds) or [config.seed]
-    preflight.validate_training_options(config)
+    seeds = seeds or [config.seed]
     [corpus] = config.corpus
     arrangements = {}
     # Both are built before any training, so that a missing download ends the run at once.

@@ -64,11 +64,6 @@ class DebiasConfig(TrainConfig):
     alpha: NotNegative = option("Weight of the entropy on permuted pairs; 0 disables it.", 0.0)
     permutations: Count = option("Number of permutations per pair for --alpha.", 1)
 
-    @property
-    def permuted_copies(self) -> int:
-        """Number of permuted copies of each training pair."""
-        return self.permutations if self.alpha else 0
-
     def _iter_errors(self) -> Iterator[str]:
         yield from super()._iter_errors()
         if self.bias not in (*WORDS, SELF) and not Path(self.bias).is_dir():

@@ -40,7 +40,6 @@ from unbag.training.data import (
     shuffle_words,
 )
 from unbag.training.dataset import HeldOutPairs, PairCollator, PairEncoder, TrainingPairs, group_metrics
-from unbag.training.errors import explain_training_errors
 from unbag.training.max_entropy import PermutedPairs
 from unbag.training.output import (
     LOGS,
@@ -51,7 +50,6 @@ from unbag.training.output import (
     lock_output_folder,
     write_model_folder,
 )
-from unbag.training.preflight import validate_batch_size, validate_trackers
 from unbag.training.trainer import (
     OnStep,
     PairTrainer,
@@ -60,6 +58,7 @@ from unbag.training.trainer import (
     count_steps,
     count_steps_per_epoch,
     describe_sharding,
+    explain_training_errors,
     find_best_evaluation,
     list_evaluations,
 )
@@ -105,8 +104,6 @@ def _train(config: TrainConfig, data: TrainingData | None, on_step: OnStep | Non
     assert data is None or not before, "prerequisite runs read the data of the config"
     for each in before.values():
         run(each, on_step=on_step)
-    validate_trackers(config.report_to)
-    validate_batch_size(config)
     group = connect_process_group()
     models = {name: each.output_dir for name, each in before.items()}
     # The first process fills the caches of the others.

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final
 
 from unbag.challenge_sets import selection
@@ -40,6 +41,8 @@ def run_seeds(
 ) -> Record:
     """Train a model for each seed, evaluate the models on challenge sets, and summarize the scores.
 
+    A recipe with a `procedure` is trained by it, and its record is returned.
+
     Args:
         config: Its options. With seeds, the output folder gets a subfolder per seed.
         seeds: Distinct training seeds; an empty list stands for the config's own.
@@ -53,11 +56,15 @@ def run_seeds(
         `standard_deviation` (of a sample; None for one run), the `values`, and the number `n` of examples behind each.
         For one run it also has the ends of the 95 % interval over the examples, `low` and `high`.
     """
+    if len(set(seeds)) < len(seeds):
+        raise ValueError(f"--seeds: expected distinct seeds, got {list(seeds)}; remove the repeated seeds")
     preflight.validate_training_options(config, sets=sets)
-    configs = [
-        replace(config, seed=seed, output_dir=config.output_dir / f"seed-{seed}")
-        for seed in validate_distinct_seeds(seeds)
-    ] or [config]
+    if config.procedure:
+        trained: Record = resolve_name(config.procedure)(
+            config, seeds, on_step=on_step, progress_callback=progress_callback
+        )
+        return trained
+    configs = [replace(config, seed=seed, output_dir=config.output_dir / f"seed-{seed}") for seed in seeds] or [config]
     runs = []
     for each in configs:
         record = run(each, on_step=on_step(f"seed {each.seed}") if on_step else None)
@@ -102,13 +109,6 @@ def _share(value: float, n: int) -> Estimate:
 
     low, high = binomtest(round(value * n), n).proportion_ci(method="wilson")
     return Estimate(value, float(low), float(high), n)
-
-
-def validate_distinct_seeds(seeds: Sequence[int]) -> list[int]:
-    """Validate that no seed occurs twice, and return the seeds as a list."""
-    if len(set(seeds)) < len(seeds):
-        raise ValueError(f"--seeds: expected distinct seeds, got {list(seeds)}; remove the repeated seeds")
-    return list(seeds)
 
 
 def compute_mean_and_deviation(values: Sequence[float]) -> dict[str, Any]:
