@@ -277,7 +277,7 @@ def finished_objective(tmp_path_factory):
     objective, _ = train_objective()
     trainer = objective.trainer
     trainer.train_dataset, trainer.data_collator = PAIRS, encode  # in two batches
-    trainer.fit_omega()
+    trainer.finish()
     folder = tmp_path_factory.mktemp("published")
     weights = objective.network.state_dict()
     published = {name: value for name, value in weights.items() if not name.startswith("superficial.")}

@@ -3,7 +3,6 @@
 import json
 import shutil
 from dataclasses import replace
-from pkgutil import resolve_name
 
 import pytest
 
@@ -13,6 +12,7 @@ from safetensors.torch import load_file
 from transformers import AutoModelForSequenceClassification
 
 from tests.training.conftest import PAIRS, TURNED, has_equal_weights, write_pairs
+from unbag import scripts
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import SetRequest
 from unbag.data.labels import LABELS
@@ -20,14 +20,14 @@ from unbag.evaluation import lexical_baseline
 from unbag.inference import label_probe
 from unbag.inference.label_probe import ProbeReport
 from unbag.inference.predictor import ModelError
-from unbag.training import mended, weight_averaging
-from unbag.training.recipes import find_recipe
+from unbag.training import weight_averaging
 from unbag.training.run import run
 from unbag.training.seeds import run_seeds
 from unbag.training.weight_averaging import interpolate_weights
 from unbag.utils.safe_io import DataError
 
-MendConfig = find_recipe("mend")
+mended = scripts.import_script_file("trainers", "mend")
+MendConfig = mended.Mend
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def mend(options, pairs_path, tmp_path_factory, monkeypatch):
     """Return a function that mends a model and evaluates it on the pairs of a file."""
     monkeypatch.setenv("UNBAG_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
     requests = [SetRequest(name, None, {"data": str(pairs_path)}) for name in ("plain", "swapped")]
-    monkeypatch.setattr(mended, "_sets", lambda config: requests)
+    monkeypatch.setattr(mended, "_list_sets", lambda config: requests)
     monkeypatch.setattr(
         lexical_baseline.LexicalBaseline, "predict", lambda self, built, store: lexical_baseline.BaselinePredictions()
     )
@@ -80,7 +80,7 @@ def test_mend_without_head_has_no_comparison(mend, options):
     assert "No comparison" in card
     assert "Before and after" not in card
     assert (options["output_dir"] / "evaluation/results.json").is_file()
-    resolve_name(MendConfig.view)(record)
+    mended.build_view(record)
 
 
 @pytest.mark.slow
@@ -118,7 +118,7 @@ def compare_with_original(mend, options, tiny_bert):
 
     def compare_with_original(**changed):
         config = MendConfig(**{**options, "model": str(tiny_bert), "augment": (), **changed})
-        return mended._evaluate(config, mended._sets(config)[:1], {}, None)
+        return mended._evaluate(config, mended._list_sets(config)[:1], {}, None)
 
     return compare_with_original
 
@@ -235,7 +235,9 @@ def test_interpolated_mend_needs_unsharded_classifier(mend, options, tiny_bert):
 
 
 def test_both_models_are_evaluated_on_training_corpora(options):
-    asked = mended._sets(MendConfig(**{**options, "corpus": ("mnli=2", "snli"), "validation": ()}, sets=("swapped",)))
+    asked = mended._list_sets(
+        MendConfig(**{**options, "corpus": ("mnli=2", "snli"), "validation": ()}, sets=("swapped",))
+    )
     assert [(each.name, (each.config or "").split("-")[0]) for each in asked] == [
         ("swapped", "snli"),
         ("plain", "mnli"),

@@ -16,11 +16,10 @@ from unbag.data.labels import LABELS, get_label_id
 from unbag.data.sources import Example
 from unbag.inference.prediction_store import StoredPredictions
 from unbag.inference.runner import predict_rows
+from unbag.training.recipes import WORDS
 from unbag.utils.hashing import hash_texts
 
-LEXICAL: Final = "lexical"
-HYPOTHESIS: Final = "hypothesis"
-BOTH: Final = "both"
+LEXICAL, HYPOTHESIS, BOTH = WORDS
 _MANIFEST: Final = "manifest.json"  # marks the folder of a prediction store
 
 

@@ -30,7 +30,6 @@ import torch
 from torch import Tensor, nn
 from torch import distributed as dist
 from torch.nn.functional import cross_entropy
-from transformers import TrainerCallback
 from transformers.utils.generic import ModelOutput
 
 from unbag.baselines.lexical import embeddings
@@ -246,7 +245,7 @@ class HexTrainer(PairTrainer):
 
     In training the logits are those of F_L over the joint batch of all processes. The batch should have many more rows
     than k, since F_G explains k rows or fewer completely. In evaluation the logits are those of the published network,
-    f([h, 0]), for each pair alone. The attribute `omega` is ω*, shape (k, k), fitted at the end of the training.
+    f([h, 0]), for each pair alone. The attribute `omega` is ω*, shape (k, k), which `finish` fits after the training.
 
     As the authors advise, the first steps (`warm_start`) minimize the cross-entropy of f([h, 0]), and g reads a fixed
     table of embeddings. Their code scales each feature of h and g over the batch. Here g is scaled for each pair alone,
@@ -269,7 +268,6 @@ class HexTrainer(PairTrainer):
         attach_branch(model, self._layer, self.branch.to(model.device))
         self.omega: Tensor | None = None
         super().__init__(model, config, tokenizer=tokenizer, **options)
-        self.add_callback(_OmegaCallback(self))
 
     def compute_loss(
         self, model: Any, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
@@ -288,7 +286,7 @@ class HexTrainer(PairTrainer):
         return (loss, outputs) if return_outputs else loss
 
     @torch.no_grad()
-    def fit_omega(self) -> None:
+    def finish(self) -> None:
         """Fit ω* on all training data, so that F_L(x) = F_B(x) − F_G(x) ω* does not depend on other pairs.
 
         All processes call this method together.
@@ -314,18 +312,8 @@ class HexTrainer(PairTrainer):
 
     def save_extra(self, folder: Path, weights: Mapping[str, Tensor]) -> None:
         """Save g, W_g and ω* to a folder for `models.hex.ResidualHead.load`."""
-        assert self.omega is not None, "the end of the training fits ω*"
+        assert self.omega is not None, "`finish` fits ω*"
         prefix = f"{_BRANCH}."
         own = {name.removeprefix(prefix): value for name, value in weights.items() if name.startswith(prefix)}
         branch = SuperficialBranch.from_weights(own, self.branch.table, normalize=self.branch.normalize)
         ResidualHead(self._layer, branch, self.omega).save(folder)
-
-
-class _OmegaCallback(TrainerCallback):
-    """Callback that fits ω* at the end of the training, after `RunCallback` has loaded the best weights."""
-
-    def __init__(self, trainer: HexTrainer) -> None:
-        self._trainer = trainer
-
-    def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        self._trainer.fit_omega()

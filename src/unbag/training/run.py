@@ -119,7 +119,6 @@ def _train(config: TrainConfig, data: TrainingData | None, on_step: OnStep | Non
     checkpoints = CheckpointCallback(config.push_checkpoints if group.rank == 0 else None)
     control = RunCallback(config, on_step if group.rank == 0 else None)
     trainer = _build_trainer(config, classifier, inputs, [control, checkpoints])
-    control.trainer = trainer
     pairs = trainer.train_dataset
     assert isinstance(pairs, TrainingPairs)
     for kind in (DistributedType.FSDP, DistributedType.DEEPSPEED):
@@ -140,6 +139,9 @@ def _train(config: TrainConfig, data: TrainingData | None, on_step: OnStep | Non
         if group.rank == 0:
             remove_incomplete_checkpoints(folder)  # also after a signal; partial files would keep a full disk full
     evaluations, steps = list_evaluations(trainer.state), trainer.state.global_step
+    if config.early_stopping_patience and (trainer.state.best_global_step or 0) < steps:
+        trainer._load_best_model()
+    trainer.finish()
     evaluation = find_best_evaluation(trainer.state) if config.early_stopping_patience else evaluations[-1]
     chosen: Record = {"best_evaluation": evaluation}
     if original is not None:

@@ -184,6 +184,9 @@ class PairTrainer(Trainer):
         stratified = getattr(self.config, "augment_batches", "random") == "stratified"
         return BatchSampler(pairs, size * n_parts, seed=self.args.seed, n_parts=n_parts, stratified=stratified)
 
+    def finish(self) -> None:
+        """Complete the training with the best weights, in all processes. By default, this method does nothing."""
+
     def build_provenance(self) -> dict[str, Any]:
         """Build a JSON record of additional inputs that determine the weights. By default, the record is empty."""
         return {}
@@ -265,20 +268,20 @@ def find_best_evaluation(state: TrainerState) -> dict[str, Any]:
 
 
 class RunCallback(TrainerCallback):
-    """Callback that controls a run: dropout, reports of steps, divergence, early stopping, and the best weights."""
+    """Callback that controls a run: dropout, reports of steps, divergence, and early stopping."""
 
     def __init__(self, config: TrainConfig, on_step: OnStep | None = None) -> None:
         self._config, self._on_step = config, on_step
         self._loss: float | None = None
         self._accuracy: float | None = None
         self._reported: int | None = None
-        self.trainer: Any = None
-        """Trainer of the run, which loads the best weights; set after its initialization."""
 
     def on_train_begin(self, args: Any, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         """Seed the dropout of each process. A resumed run then loads the state of its checkpoint."""
         self._reported = state.global_step
-        self._locate_best(args, state)
+        if state.best_global_step is not None:  # a checkpoint of another run has the path of that run
+            name = f"{PREFIX_CHECKPOINT_DIR}-{state.best_global_step}"
+            state.best_model_checkpoint = str(Path(args.output_dir) / name)
         torch.manual_seed(int(rng.compute_key(self._config.seed, "dropout", args.process_index)))
 
     def on_step_begin(self, args: Any, state: TrainerState, control: TrainerControl, **_: Any) -> None:
@@ -307,7 +310,6 @@ class RunCallback(TrainerCallback):
             return
         evaluations, best = list_evaluations(state), find_best_evaluation(state)
         state.best_global_step = best["step"]
-        self._locate_best(args, state)
         if len(evaluations) - 1 - evaluations.index(best) >= patience:
             # No checkpoint here, for the reason given in `on_step_end`.
             control.should_training_stop, control.should_save = True, False
@@ -315,16 +317,8 @@ class RunCallback(TrainerCallback):
             control.should_save = True
 
     def on_train_end(self, args: Any, state: TrainerState, control: TrainerControl, **_: Any) -> None:
-        """Load the weights of the best evaluation, if the training stops early."""
-        if self._config.early_stopping_patience and (state.best_global_step or 0) < state.global_step:
-            self.trainer._load_best_model()
+        """Report the last step."""
         self._report(state)
-
-    def _locate_best(self, args: Any, state: TrainerState) -> None:
-        """Set the folder of the best checkpoint, which `Trainer` keeps. A checkpoint of another run has another one."""
-        if state.best_global_step is not None:
-            name = f"{PREFIX_CHECKPOINT_DIR}-{state.best_global_step}"
-            state.best_model_checkpoint = str(Path(args.output_dir) / name)
 
     def _report(self, state: TrainerState) -> None:
         if self._on_step is None or self._reported == state.global_step:
