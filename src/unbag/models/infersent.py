@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from unbag.models.layers import BiLstm, Mlp, max_pool
-from unbag.models.network import PairConfig, PairNetwork, SentenceBatch, SentenceEncoder
+from unbag.models.network import PairConfig, SentenceBatch, SentenceEncoder
 
 
 class InferSentConfig(PairConfig):
@@ -27,11 +27,13 @@ class InferSentForSequenceClassification(SentenceEncoder):
     """
 
     config_class = InferSentConfig
+    n_features = 4  # number of sentence embeddings in the input of the classifier
 
     def __init__(self, config: InferSentConfig) -> None:
         super().__init__(config)
         self.reader = BiLstm(config.embedding_size, config.hidden_size)
-        sizes = [8 * config.hidden_size, config.classifier_size, config.classifier_size, self.num_labels]
+        size, width = config.classifier_size, 2 * config.hidden_size
+        sizes = [self.n_features * width, size, size, self.num_labels]
         self.classifier = Mlp(sizes, nn.Identity, config.dropout)
         self.post_init()
 
@@ -68,7 +70,7 @@ class HypothesisOnlyConfig(InferSentConfig):
     model_type = "unbag-hypothesis-only"
 
 
-class HypothesisOnlyForSequenceClassification(PairNetwork):
+class HypothesisOnlyForSequenceClassification(InferSentForSequenceClassification):
     """InferSent encoder with a classifier over the hypothesis only. The premise is ignored.
 
     Poliak et al. 2018, "Hypothesis Only Baselines in Natural Language Inference" (https://aclanthology.org/S18-2023),
@@ -76,16 +78,9 @@ class HypothesisOnlyForSequenceClassification(PairNetwork):
     """
 
     config_class = HypothesisOnlyConfig
-
-    def __init__(self, config: HypothesisOnlyConfig) -> None:
-        super().__init__(config)
-        self.reader = BiLstm(config.embedding_size, config.hidden_size)
-        sizes = [2 * config.hidden_size, config.classifier_size, config.classifier_size, self.num_labels]
-        self.classifier = Mlp(sizes, nn.Identity, config.dropout)
-        self.post_init()
+    n_features = 1
 
     def logits(self, premise: SentenceBatch, hypothesis: SentenceBatch) -> Tensor:
         """Compute the logits from the hypotheses only, shape (b, labels)."""
-        outputs, _ = self.reader(self.embed(hypothesis), hypothesis.mask)
-        logits: Tensor = self.classifier(max_pool(outputs, hypothesis.mask))
+        logits: Tensor = self.classifier(self.encode(hypothesis))
         return logits
