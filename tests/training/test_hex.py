@@ -95,26 +95,27 @@ def extend_last_layer(objective, kind="bert"):
     return f
 
 
+@torch.no_grad()
+def compute_definition(objective, kind, encoded):
+    """Compute F_B = f([h, g]) and F_G = f([0, g]) separately, and ω with NumPy's least squares."""
+    h, g = encoder_outputs(objective, kind, encoded), compute_superficial(objective, encoded)
+    f = extend_last_layer(objective, kind)
+    f_b, f_g = (f(torch.cat([each, g], dim=1)).double().numpy() for each in (h, torch.zeros_like(h)))
+    return f_b, f_g, np.linalg.lstsq(f_g, f_b, rcond=None)[0]
+
+
 @pytest.mark.parametrize(("kind", "unscaled"), [*((kind, False) for kind in LAST_LAYERS), ("bert", True)])
 def test_loss_equals_definition_in_every_family(kind, unscaled):
-    """Compute F_B = f([h, g]) and F_G = f([0, g]) separately, and the projection with NumPy's least squares."""
     objective = build_objective(kind, unscaled=unscaled).train()
     encoded = encode()
-    h, g, f = (
-        encoder_outputs(objective, kind, encoded),
-        compute_superficial(objective, encoded),
-        extend_last_layer(objective, kind),
-    )
-    with torch.no_grad():
-        f_b = f(torch.cat([h, g], dim=1)).double().numpy()
-        f_g = f(torch.cat([torch.zeros_like(h), g], dim=1)).double().numpy()
-    omega = np.linalg.lstsq(f_g, f_b, rcond=None)[0]
+    f_b, f_g, omega = compute_definition(objective, kind, encoded)
     expected = f_b - f_g @ omega
     assert np.abs(expected).max() > 0.1, "nothing is left, so this test would show nothing"
     assert np.abs(expected - f_b).max() > 0.1, "nothing is taken out, so this test would show nothing"
     loss = objective(LABELS, **encoded)
     np.testing.assert_allclose(loss.logits.numpy(), expected, atol=2e-3)
     assert loss.loss.item() == pytest.approx(cross_entropy(torch.tensor(expected), LABELS).item(), abs=1e-3)
+    h = encoder_outputs(objective, kind, encoded)
     w_h_h = (h @ get_last_layer(objective, kind).weight.T).detach().double().numpy()
     np.testing.assert_allclose(w_h_h - f_g @ np.linalg.lstsq(f_g, w_h_h, rcond=None)[0], expected, atol=1e-4)
     # The result is orthogonal to the columns of F_G.
@@ -305,15 +306,7 @@ def test_published_network_has_plain_head(finished_objective):
 
 def test_omega_is_least_squares_fit_over_all_data(finished_objective):
     objective, folder = finished_objective
-    h, g, f = (
-        encoder_outputs(objective, "bert", encode()),
-        compute_superficial(objective, encode()),
-        extend_last_layer(objective),
-    )
-    with torch.no_grad():
-        f_b = f(torch.cat([h, g], dim=1)).double().numpy()
-        f_g = f(torch.cat([torch.zeros_like(h), g], dim=1)).double().numpy()
-    omega = np.linalg.lstsq(f_g, f_b, rcond=None)[0]
+    f_b, f_g, omega = compute_definition(objective, "bert", encode())
     np.testing.assert_allclose(objective.trainer.omega.numpy(), omega, atol=2e-2)
     head, network = ResidualHead.load(folder), objective.network
     found = head(network, network(**encode()).logits, encode()).numpy()

@@ -16,6 +16,7 @@ from tests.hub.synthetic_results import build_model_record, build_plain_result
 from tests.inference.conftest import make_model  # noqa: F401  (fixture)
 from tests.models.tiny_models import tiny_model
 from tests.models.tiny_models import tiny_tokenizer as words
+from tests.training.conftest import has_equal_weights
 from unbag.cli import app
 from unbag.cli.app import run
 from unbag.hub.cards import split_card
@@ -93,10 +94,6 @@ def model_pair(make_model):  # noqa: F811
 
 def load_weights(folder):
     return {name: tensor for file in sorted(folder.glob("*.safetensors")) for name, tensor in load_file(file).items()}
-
-
-def has_equal_weights(a, b):
-    return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a) and len(a) > 10
 
 
 def run_command(*arguments):

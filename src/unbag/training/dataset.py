@@ -71,7 +71,8 @@ class PairEncoder:
         """Tokenize a small number of pairs into Python lists."""
         if not pairs:
             return []
-        encodings = encode_pairs(self.tokenizer, *zip(*pairs, strict=True), self.limit)
+        premises, hypotheses = zip(*pairs, strict=True)
+        encodings = encode_pairs(self.tokenizer, premises, hypotheses, self.limit)
         return list(zip(encodings.input_ids, encodings.token_type_ids or repeat(None), strict=False))
 
     def encode_all(self, examples: Sequence[Example]) -> EncodedPairArray:

@@ -220,10 +220,8 @@ def _build_trainer(config: TrainConfig, classifier: Classifier, inputs: _Inputs,
     )
     held_out = HeldOutPairs(data.held_out, encoder, classifier.order)
     work = get_work_folder(config.output_dir)
-    # Trackers read their names from the environment.
-    names = {"WANDB_PROJECT": "unbag", "MLFLOW_EXPERIMENT_NAME": "unbag"}
-    names = {name: os.environ.get(name, value) for name, value in names.items()}
-    os.environ |= names
+    for name in ("WANDB_PROJECT", "MLFLOW_EXPERIMENT_NAME"):  # trackers read their names from the environment
+        os.environ.setdefault(name, "unbag")
     # Trainers may add layers with random weights, such as HEX's branch or the gate of the learned mixin.
     torch.manual_seed(int(rng.compute_key(config.seed, "objective")))
     # With FSDP 2, accelerate shards the word embeddings itself, which fails if it has sharded their parent (in BERT).
