@@ -36,7 +36,7 @@ UNPINNED = {
         "src/unbag/data/text/tagging.py",
         "snapshot_download",
     ): "a pipeline's version stands in the record, and parts caches",
-    ("src/unbag/training/checkpoints.py", "snapshot_download"): "a checkpoint has checksums and its run's config",
+    ("src/unbag/training/output.py", "snapshot_download"): "a checkpoint has checksums and its run's config",
     (
         "src/unbag/training/initialization.py",
         "from_pretrained",

@@ -19,7 +19,7 @@ from accelerate.utils import DistributedType
 from torch.distributed.fsdp import _flat_param, _optim_utils
 
 from unbag.inference.distributed import destroy_process_group
-from unbag.training.checkpoints import CheckpointCallback
+from unbag.training.output import CheckpointCallback
 from unbag.training.recipes import find_recipe
 from unbag.training.run import run
 

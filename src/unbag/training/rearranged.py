@@ -23,7 +23,6 @@ from unbag.inference.prediction_store import PREDICTIONS
 from unbag.inference.runner import predict_rows
 from unbag.inference.transformer import TransformerPredictor
 from unbag.scoring.bootstrap import estimate_difference, estimate_ratio, to_json
-from unbag.training.checkpoints import list_json_differences
 from unbag.training.config import TrainConfig
 from unbag.training.data import (
     PairDataset,
@@ -33,7 +32,7 @@ from unbag.training.data import (
     sample_dataset,
     sample_from_datasets,
 )
-from unbag.training.output import Record
+from unbag.training.output import Record, list_json_differences
 from unbag.training.recipes import find_recipe
 from unbag.training.run import run
 from unbag.training.seeds import compute_mean_and_deviation

@@ -23,14 +23,6 @@ from unbag.inference.distributed import connect_process_group
 from unbag.inference.loading import Classifier, load_classifier_for_training
 from unbag.training.augmented import PairAugmenter
 from unbag.training.bias import BiasFeatures
-from unbag.training.checkpoints import (
-    CheckpointCallback,
-    copy_best_checkpoint,
-    fetch_checkpoint,
-    find_intact_checkpoint,
-    read_checkpoint,
-    remove_incomplete_checkpoints,
-)
 from unbag.training.config import TrainConfig, validate_english
 from unbag.training.data import (
     TrainingData,
@@ -43,11 +35,17 @@ from unbag.training.dataset import HeldOutPairs, PairCollator, PairEncoder, Trai
 from unbag.training.max_entropy import PermutedPairs
 from unbag.training.output import (
     LOGS,
+    CheckpointCallback,
     Record,
     build_cost_record,
+    copy_best_checkpoint,
+    fetch_checkpoint,
+    find_intact_checkpoint,
     get_work_folder,
     load_finished_run,
     lock_output_folder,
+    read_checkpoint,
+    remove_incomplete_checkpoints,
     write_model_folder,
 )
 from unbag.training.trainer import (

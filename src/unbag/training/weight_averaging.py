@@ -30,10 +30,15 @@ from unbag.inference.loading import (
     load_tokenizer,
 )
 from unbag.inference.predictor import ModelError
-from unbag.training.checkpoints import iter_json_differences
 from unbag.training.config import strip_parent_folders
 from unbag.training.dataset import ALL, Metrics
-from unbag.training.output import Record, create_output_folder, save_tokenizer, validate_new_folder
+from unbag.training.output import (
+    Record,
+    create_output_folder,
+    iter_json_differences,
+    save_tokenizer,
+    validate_new_folder,
+)
 from unbag.utils.files import write_json
 
 FILE: Final = "interpolation.json"
