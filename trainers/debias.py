@@ -64,7 +64,7 @@ class LearnedMixin(_DebiasingRecipe):
     """Train a product of experts with a learned weight per pair for the biased model."""
 
     recipe = "learned_mixin"
-    trainer = "unbag.training.debiasing:LearnedMixinTrainer"
+    trainer = "unbag.training.losses:LearnedMixinTrainer"
     about = (
         f"Learned mixin +H: {_PRODUCT}, raised to a power that is learned for each pair, with an entropy penalty "
         f"on the biased model ({_CLARK}). {_BIAS}"
@@ -81,7 +81,7 @@ class Reweighting(_DebiasingRecipe):
     """Weight each pair by the biased model's uncertainty about the gold label."""
 
     recipe = "reweighting"
-    trainer = "unbag.training.debiasing:ReweightedTrainer"
+    trainer = "unbag.training.losses:ReweightedTrainer"
     about = (
         "Reweighting: the weight of each pair in the cross-entropy is 1 minus the biased model's probability of "
         f"the gold label ({_CLARK}). {_BIAS}"
@@ -112,7 +112,7 @@ class ConfidenceRegularization(_DebiasingRecipe):
     """Distill a teacher whose predictions are smoothed where the biased model is confident."""
 
     recipe = "confidence_regularization"
-    trainer = "unbag.training.debiasing:ConfidenceRegularizationTrainer"
+    trainer = "unbag.training.losses:ConfidenceRegularizationTrainer"
     about = (
         "Confidence regularization: the model learns the predictions of a plainly fine-tuned teacher, which are "
         "flatter for pairs on which a biased model is confident about the gold label ([Utama et al. "

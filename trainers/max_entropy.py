@@ -25,7 +25,7 @@ class MaxEntropy(TrainConfig):
     """Recipe of max-entropy."""
 
     recipe = "max_entropy"
-    trainer = "unbag.training.max_entropy:MaxEntropyTrainer"
+    trainer = "unbag.training.losses:MaxEntropyTrainer"
     about = """\
 Max-entropy: training minimizes the cross-entropy of the gold label and maximizes the entropy of the \
 predictions for the same pair with shuffled words, so that the model is correct in the original order and uncertain \

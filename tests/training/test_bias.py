@@ -14,7 +14,7 @@ from unbag.data.labels import LABELS
 from unbag.data.sources import Example
 from unbag.inference.runner import predict_rows
 from unbag.inference.transformer import TransformerPredictor
-from unbag.training import bias, data, debiasing
+from unbag.training import bias, data, losses
 from unbag.training.bias import BIAS, WEIGHT, BiasedModel, BiasFeatures
 from unbag.training.data import PairDataset, TrainingData, sample_from_datasets
 from unbag.training.dataset import BatchSampler, EncodedPairArray, PairCollator, TrainingPairs
@@ -63,7 +63,7 @@ def test_weak_learner_recognizes_training_pairs_in_trained_order(monkeypatch, tm
     monkeypatch.setattr(bias, "load_network_biased_model", lambda folder, **options: FIXED)
     config = DebiasConfig(model="m", output_dir=tmp_path, bias="self", weak_examples=12, word_order=order)
     raw = PairDataset("pairs", EXAMPLES, 1.0, "en", {"excluded": {}})
-    features = debiasing.DebiasedTrainer.load_features(config, TrainingData((raw,), ()), {"weak": tmp_path})
+    features = losses.DebiasedTrainer.load_features(config, TrainingData((raw,), ()), {"weak": tmp_path})
     asked = raw if order == "natural" else data.permute_words(raw, seed=config.seed)
     seen = {example.source_id for part in sample_from_datasets([raw], 12, config.seed) for example in part.examples}
     is_seen = np.array([example.source_id in seen for example in asked.examples])

@@ -33,13 +33,15 @@ from unbag.training.bias import (
     assign_lms_groups,
     compute_group_weights,
 )
-from unbag.training.debiasing import (
+from unbag.training.data import PermutedPairs
+from unbag.training.losses import (
     ConfidenceRegularizationTrainer,
     DebiasedTrainer,
     LearnedMixinTrainer,
+    MaxEntropyTrainer,
     ReweightedTrainer,
+    compute_entropies,
 )
-from unbag.training.max_entropy import MaxEntropyTrainer, PermutedPairs, compute_entropies
 from unbag.training.recipes import DebiasConfig, find_recipe
 
 UNIFORM = [[1 / 3, 1 / 3, 1 / 3]]

@@ -78,7 +78,7 @@ def stub_training(tmp_path, monkeypatch):
 
     trained = {"pairs_per_epoch": 12, "steps": 6, "best_evaluation": {"step": 6}}
     monkeypatch.setattr(seeds, "run", lambda *_, **__: trained)
-    monkeypatch.setattr(seeds.preflight, "validate_training_options", lambda *_, **__: None)
+    monkeypatch.setattr(seeds, "validate_training_options", lambda *_, **__: None)
     monkeypatch.setattr(train, "_quiet", lambda *, first: None)
     monkeypatch.setattr(evaluator, "evaluate_all", evaluate_all)
     return TrainConfig(model="org/base", output_dir=tmp_path / "model"), format_verdict(compute_model_verdict(made))

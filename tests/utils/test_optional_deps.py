@@ -86,7 +86,7 @@ def test_plain_installation_builds_and_scores(tmp_path):
 
 
 def test_missing_tracker_error_names_extra(monkeypatch):
-    from unbag.training.preflight import validate_trackers
+    from unbag.training.seeds import validate_trackers
 
     monkeypatch.setattr("unbag.data.text.tagging.is_package_installed", lambda name: False)
     with pytest.raises(ImportError, match=r"install them: pip install 'unbag\[trackers\]' wandb$"):

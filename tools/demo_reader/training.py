@@ -28,7 +28,7 @@ from unbag.baselines.demo_reader import FIRST, encode_words, tokenize_words
 from unbag.data import labels
 from unbag.data.labels import get_label_id
 from unbag.data.sources import Example
-from unbag.training.max_entropy import compute_entropies
+from unbag.training.losses import compute_entropies
 
 GENERATED: Final = 72_000
 """Number of generated pairs from which the training pairs are selected."""

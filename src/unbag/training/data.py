@@ -261,6 +261,27 @@ def shuffle_words(example: Example, epoch: int, *, language: str, seed: int) -> 
     return example._replace(premise=shuffled["premise"], hypothesis=shuffled["hypothesis"])
 
 
+class PermutedPairs:
+    """Builder of n permuted copies of each pair. Each example id and epoch draws other permutations from the seed.
+
+    A pair without n different permutations, such as one with a sentence of one word, gives none and counts with an
+    entropy of 0. So the mean is over all pairs of the batch, and every permuted pair has the same weight in any batch.
+    """
+
+    def __init__(self, permutations: int, *, seed: int, language: str) -> None:
+        self._permuter = Permuter(q=permutations, seed=seed)
+        self._language = language
+
+    def __call__(self, example: Example, epoch: int) -> list[tuple[str, str]]:
+        """Build n permutations of an example. In both sentences, every word changes its position."""
+        sentences = (tokenize(text, self._language) for text in (example.premise, example.hypothesis))
+        try:
+            # The epoch is part of the key, so that each epoch has other permutations.
+            return self._permuter.permute_texts(f"{example.source_id} in epoch {epoch}", *sentences)
+        except TooFewPermutationsError:
+            return []
+
+
 def mix_datasets(datasets: Sequence[PairDataset], *, seed: int, epoch: int) -> list[Example]:
     """Build the list of pairs for one epoch. Pairs are repeated according to the weight of their corpus or file.
 

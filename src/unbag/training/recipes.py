@@ -49,7 +49,7 @@ def find_recipe(name: str) -> type[TrainConfig]:
 class DebiasConfig(TrainConfig):
     """Training options of recipes with a biased model."""
 
-    trainer = "unbag.training.debiasing:DebiasedTrainer"
+    trainer = "unbag.training.losses:DebiasedTrainer"
 
     # A folder holds a model, or its predictions on the training pairs.
     bias: PathText = option("Biased model: lexical, hypothesis, both, self or a model folder.", "lexical", panel="Bias")

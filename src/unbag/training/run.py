@@ -25,6 +25,7 @@ from unbag.training.augmented import PairAugmenter
 from unbag.training.bias import BiasFeatures
 from unbag.training.config import TrainConfig, validate_english
 from unbag.training.data import (
+    PermutedPairs,
     TrainingData,
     count_pairs_per_epoch,
     load_training_data,
@@ -32,7 +33,6 @@ from unbag.training.data import (
     shuffle_words,
 )
 from unbag.training.dataset import HeldOutPairs, PairCollator, PairEncoder, TrainingPairs, group_metrics
-from unbag.training.max_entropy import PermutedPairs
 from unbag.training.output import (
     LOGS,
     CheckpointCallback,

@@ -1,25 +1,38 @@
-"""Training with several seeds: one run per seed, evaluation on challenge sets, and a summary."""
+"""Training with validated options: one run per seed, evaluation on challenge sets, and a summary."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final
 
+from unbag.baselines.lexical import embeddings
+from unbag.baselines.wordnet.database import validate_wordnet
 from unbag.challenge_sets import selection
+from unbag.challenge_sets.request import create_validated_builder
+from unbag.data.corpora import CORPORA
+from unbag.data.labels import parse_label_map
+from unbag.data.readers import is_hub_id
+from unbag.data.text import tagging as pipelines
+from unbag.data.text.tokens import SEGMENTER, is_segmenter_required, validate_language
+from unbag.evaluation.model_loading import validate_model
 from unbag.evaluation.verdict import compute_model_verdict, format_verdict
 from unbag.inference.distributed import connect_process_group
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.nested import iter_estimates
 from unbag.scoring.significance import compute_seed_spread
-from unbag.training import preflight
-from unbag.training.config import TrainConfig
+from unbag.training.config import TrainConfig, is_wordnet_required, validate_english
+from unbag.training.data import get_single_language, validate_corpora
 from unbag.training.dataset import ALL
 from unbag.training.output import Record
 from unbag.training.run import run
-from unbag.training.trainer import OnStep
+from unbag.training.trainer import OnStep, validate_batch_size
+from unbag.utils import optional_deps
 from unbag.utils.files import atomic_write
+from unbag.utils.hub import validate_repo
+from unbag.utils.optional_deps import EXTRA_OF
+from unbag.utils.safe_io import validate_file, validate_writable
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import EvaluationFailure
@@ -58,7 +71,7 @@ def run_seeds(
     """
     if len(set(seeds)) < len(seeds):
         raise ValueError(f"--seeds: expected distinct seeds, got {list(seeds)}; remove the repeated seeds")
-    preflight.validate_training_options(config, sets=sets)
+    validate_training_options(config, sets=sets)
     if config.procedure:
         trained: Record = resolve_name(config.procedure)(
             config, seeds, on_step=on_step, progress_callback=progress_callback
@@ -77,6 +90,63 @@ def run_seeds(
                 json.dumps({"recipe": config.recipe, "seeds": list(seeds), "summary": summary}, indent=2) + "\n"
             )
     return {"runs": runs, "summary": summary}
+
+
+def validate_training_options(config: TrainConfig, *, sets: Sequence[str] = ()) -> None:
+    """Validate all options before any download or training, also those for an evaluation on `sets` afterwards."""
+    validate_writable(config.output_dir, folder=True)
+    validate_model(config.model)
+    if config.revision is not None and Path(config.model).expanduser().is_dir():
+        raise ValueError(
+            f"--revision: not supported for the folder {config.model}, got {config.revision!r}; omit --revision"
+        )
+    if config.label_map:
+        parse_label_map(config.label_map)
+    validate_batch_size(config)
+    _check_pairs(config)
+    for name in sets:
+        create_validated_builder(selection.build_suite_request(name))
+    validate_trackers(config.report_to)
+    for option in ("embeddings", "rearranged_by"):  # only some recipes have these options
+        if table := getattr(config, option, None):
+            embeddings.validate_embedding_table_name(table)
+    if (file := getattr(config, "official_file", None)) is not None and not file.is_dir():
+        validate_file(file)
+    if config.push_checkpoints is not None:
+        validate_repo(config.push_checkpoints)
+    start = config.resume_from_checkpoint
+    if start is not None and not is_hub_id(start) and not Path(start).is_dir():
+        raise ValueError(
+            f"--resume-from-checkpoint: expected a folder or a Hub repository, got {start}; check the name"
+        )
+
+
+def validate_trackers(names: Iterable[str]) -> None:
+    """Validate that experiment trackers are installed. The `ImportError` names the missing ones and their extra."""
+    if missing := [name for name in names if not pipelines.is_package_installed(name)]:
+        packages = {f"'unbag[{EXTRA_OF[name]}]'" if name in EXTRA_OF else name for name in missing}
+        raise ImportError(
+            f"expected the packages {', '.join(missing)}, got none; install them: pip install "
+            f"{' '.join(sorted(packages))}"
+        )
+
+
+def _check_pairs(config: TrainConfig) -> None:
+    if not config.reads_corpora:
+        return
+    languages = {CORPORA[name].language if name in CORPORA else config.language for name in config.corpus_names}
+    if config.augment:
+        validate_english(languages)
+        pipelines.validate_pipeline(pipelines.PIPELINE)
+        if is_wordnet_required(config.augment):
+            validate_wordnet()
+    if config.word_order != "natural":
+        language = get_single_language(languages)
+        validate_language(language)
+        if is_segmenter_required(language):
+            optional_deps.validate_dependency(SEGMENTER)
+    # Last, since it reads the first rows of files.
+    validate_corpora(config)
 
 
 def compute_run_statistics(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:

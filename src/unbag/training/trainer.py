@@ -27,7 +27,6 @@ from unbag.training.bias import BiasFeatures
 from unbag.training.config import TrainConfig
 from unbag.training.data import TrainingData
 from unbag.training.dataset import ALL, BatchSampler, TrainingPairs, group_metrics
-from unbag.training.preflight import validate_batch_size
 from unbag.utils import parallel, rng
 from unbag.utils.errors import is_disk_full
 from unbag.utils.redaction import extract_first_line
@@ -193,6 +192,18 @@ class PairTrainer(Trainer):
 
     def save_extra(self, folder: Path, weights: Mapping[str, Tensor]) -> None:
         """Write additional learned parameters to the output folder, from the gathered `state_dict` of the network."""
+
+
+def validate_batch_size(config: TrainConfig) -> int:
+    """Validate that a batch can be divided among processes and accumulation steps. Returns the number of parts."""
+    world_size, steps = connect_process_group().world_size, config.gradient_accumulation_steps
+    if config.batch_size % (world_size * steps):
+        raise ValueError(
+            f"batch_size: expected a multiple of {world_size * steps} ({world_size} processes × "
+            f"gradient_accumulation_steps = {steps}), got {config.batch_size}; change batch_size or "
+            "gradient_accumulation_steps"
+        )
+    return world_size * steps
 
 
 def build_training_arguments(config: TrainConfig, output_dir: Path, *, n_pairs: int) -> TrainingArguments:

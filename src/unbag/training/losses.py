@@ -1,4 +1,10 @@
-"""Debiasing: losses that discourage a network from imitating a biased model.
+"""Losses of max-entropy, and of debiasing, which discourages a network from imitating a biased model.
+
+Max-entropy: correct predictions in natural word order, and high entropy in any other order. Sinha et al. 2021, section
+8, equation 5: loss = CE(p(y | premise, hypothesis), gold) − α · (1/n) Σᵢ H(p(y | permuted pair i)), H in nats. Equation
+5 as printed is the negative of this loss, an apparent misprint, since training minimizes.
+
+Debiasing:
 
 p_i is the network's distribution of pair i, b_i that of the biased model, y_i the gold label, k the number of labels,
 and s the strength of the bias. b_i is fixed. With a uniform b_i, or s = 0, the losses are cross-entropy, up to a
@@ -23,9 +29,50 @@ from unbag.training import bias, data, output
 from unbag.training.bias import BIAS, ORIGINAL, TEACHER, WEIGHT, BiasFeatures
 from unbag.training.data import TrainingData
 from unbag.training.hex import find_last_linear_of_pairs
-from unbag.training.max_entropy import compute_entropies, compute_max_entropy_terms
 from unbag.training.recipes import SELF, WORDS
 from unbag.training.trainer import PairTrainer
+
+
+class MaxEntropyTrainer(PairTrainer):
+    """Trainer with the loss of max-entropy: cross-entropy − α · mean entropy on permuted pairs.
+
+    All pairs are encoded in one forward pass.
+    """
+
+    def compute_loss(
+        self, model: Any, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
+    ) -> Any:
+        """Compute the loss CE − α · (1 / (b n)) Σ H, where the sum is over the permuted pairs."""
+        labels = inputs.pop("labels")
+        outputs = model(**inputs)
+        cross, entropy = compute_max_entropy_terms(outputs.logits, labels, self.config.permutations)
+        self.record(cross_entropy=cross, entropy=entropy)
+        loss = cross - self.config.alpha * entropy
+        return (loss, outputs) if return_outputs else loss
+
+
+def compute_max_entropy_terms(logits: Tensor, labels: Tensor, permutations: int = 1) -> tuple[Tensor, Tensor]:
+    """Compute the mean cross-entropy of b pairs, and the mean entropy (1 / (b n)) Σ H on their permuted pairs.
+
+    `logits` are those of the b pairs and, after them, of all permuted pairs, shape (b + permuted, k). `labels` are
+    outputs of the network.
+    """
+    logits = logits.float()  # in half precision, small probabilities would be missing from the entropy
+    b = len(labels)
+    # Divided by b n, not by the number of permuted pairs, which differs between batches.
+    return cross_entropy(logits[:b], labels), compute_entropies(logits[b:]).sum() / (b * permutations)
+
+
+def compute_entropies(logits: Tensor) -> Tensor:
+    """Compute the entropy of the softmax of each row of logits, in nats, shape (n,), in [0, ln k].
+
+    >>> import torch
+    >>> compute_entropies(torch.tensor([[0.0, 0.0, 0.0]]))
+    tensor([1.0986])
+    """
+    # log_softmax stays finite where p underflows, so that p · log p is 0 there and not NaN.
+    log_p = log_softmax(logits, dim=-1)
+    return -(log_p.exp() * log_p).sum(dim=-1)
 
 
 class DebiasedTrainer(PairTrainer):
