@@ -9,7 +9,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from inspect import get_annotations
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -28,7 +27,6 @@ from unbag.utils.options import COLUMNS_GIVEN, parse_name_values, validate_optio
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.requirements import Requirement
-    from unbag.training.trainer import PairTrainer
 
 AUGMENT_KINDS: Final = (
     *("soswap", "addamod", "reversed", "swapped", "negated", "substituted", "negation", "recombined", "contrast"),
@@ -124,7 +122,7 @@ class TrainConfig:
     """One or two sentences for the card of a trained model, with the paper."""
     # Names instead of functions and classes, because importing them imports PyTorch, which help pages do not need.
     trainer: ClassVar[str] = "unbag.training.trainer:PairTrainer"
-    """Subclass of `PairTrainer`."""
+    """Subclass of `training.trainer.PairTrainer`."""
     procedure: ClassVar[str] = ""
     """Function that trains several models or evaluates one, with the config, the seeds, and the keyword arguments
     `on_step` and `progress_callback` of `seeds.run_seeds`. It writes its record to `output_dir` and returns it."""
@@ -216,12 +214,6 @@ class TrainConfig:
     def build_help(cls) -> str:
         """Build the text of the help page of the command. By default, it is the docstring of the recipe's file."""
         return sys.modules[cls.__module__].__doc__ or ""
-
-    @classmethod
-    def load_trainer(cls) -> "type[PairTrainer]":
-        """Import the trainer class."""
-        trainer: type[PairTrainer] = resolve_name(cls.trainer)
-        return trainer
 
     @classmethod
     def collect_declarations(cls) -> dict[str, dict[str, Any]]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, Final, NamedTuple
 
 try:
@@ -194,7 +195,7 @@ def _load_inputs(config: TrainConfig, raw: TrainingData, models: Mapping[str, Pa
             words=config.augment_words,
             seed=config.seed,
         )
-    return _Inputs(pairs, augmenter, config.load_trainer().load_features(config, raw, models))
+    return _Inputs(pairs, augmenter, resolve_name(config.trainer).load_features(config, raw, models))
 
 
 def _build_trainer(config: TrainConfig, classifier: Classifier, inputs: _Inputs, callbacks: list[Any]) -> PairTrainer:
@@ -235,7 +236,7 @@ def _build_trainer(config: TrainConfig, classifier: Classifier, inputs: _Inputs,
         environment |= {"FSDP_SYNC_MODULE_STATES": "false", "FSDP_CPU_RAM_EFFICIENT_LOADING": "false"}
     with patch_environment(**environment):
         args = build_training_arguments(config, work / _CHECKPOINTS, n_pairs=len(pairs))
-        trainer = config.load_trainer()(
+        trainer: PairTrainer = resolve_name(config.trainer)(
             classifier.network,
             config,
             tokenizer=classifier.tokenizer,
