@@ -22,8 +22,8 @@ from unbag.utils import rng
 from unbag.utils.hashing import hash_texts
 
 _HELD_OUT_OF: Final = 20
-"""One in this many premises is held out if the data has no validation split. Premises, not pairs: SNLI has three
-hypotheses per premise, so training would otherwise contain the premise of a held-out pair."""
+"""One in this many documents or premises is held out if the data has no validation split. Premises, not pairs: SNLI
+has three hypotheses per premise, so training would otherwise contain the premise of a held-out pair."""
 
 
 @dataclass(frozen=True)
@@ -87,14 +87,15 @@ def load_training_data(config: TrainConfig) -> TrainingData:
             if name in CORPORA and CORPORA[name].validation:
                 held_out.append(_read(name, lambda corpus: corpus.validation, config))
             else:
-                is_out = list(map(_is_held_out, part.examples))
+                # The key does not depend on the run's seed: runs with several seeds are compared on the same pairs.
+                keys = [rng.compute_key("held out", each.document or each.premise) for each in part.examples]
+                is_out = [int(key) % _HELD_OUT_OF == 0 for key in keys]
                 held_out.append(select_pairs(part, "trained on", is_out))
                 part = select_pairs(part, "held out", [not out for out in is_out])
         training.append(replace(part, weight=weight))
     for name in config.validation:
         held_out.append(_read(name, lambda corpus: corpus.validation, config))
     if (n := config.max_validation_examples) is not None:
-        # The key does not depend on the run's seed: runs with several seeds are compared on the same pairs.
         held_out = [sample_dataset(part, n, "validation") for part in held_out]
     data = TrainingData(tuple(sample_from_datasets(training, config.max_examples, config.seed)), tuple(held_out))
     for kind, parts in (("train on", data.training), ("evaluate on", data.held_out)):
@@ -189,12 +190,6 @@ def filter_dataset(dataset: PairDataset, reason: str, examples: Sequence[Example
         return replace(dataset, examples=examples)
     record = {**dataset.record, "excluded": {**dataset.record["excluded"], reason: lost}}
     return replace(dataset, examples=examples, record=record)
-
-
-def _is_held_out(example: Example) -> bool:
-    """Draw a twentieth of the documents, or of the premises of a corpus, as held-out pairs."""
-    # The key does not depend on the run's seed: runs with several seeds are compared on the same pairs.
-    return int(rng.compute_key("held out", example.document or example.premise)) % _HELD_OUT_OF == 0
 
 
 def sample_from_datasets(datasets: Sequence[PairDataset], n: int | None, seed: int) -> list[PairDataset]:

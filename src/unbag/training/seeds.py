@@ -163,13 +163,12 @@ def compute_run_statistics(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[
         for name, estimate in {**values, **record["scores"]}.items():
             if estimate.value is not None:
                 columns.setdefault(name, []).append(estimate)
-    return {name: _summary(each) for name, each in columns.items()}
-
-
-def _summary(runs: Sequence[Estimate]) -> dict[str, Any]:
-    # An interval over examples does not cover the variation between seeds, so it is omitted for several runs.
-    ends = {"low": runs[0].low, "high": runs[0].high} if len(runs) == 1 else {}
-    return {**compute_mean_and_deviation([float(each.value or 0) for each in runs]), **ends, "n": runs[0].n}
+    summary = {}
+    for name, (first, *others) in columns.items():
+        values = compute_mean_and_deviation([float(each.value or 0) for each in (first, *others)])
+        # An interval over examples does not cover the variation between seeds, so it is omitted for several runs.
+        summary[name] = values | ({} if others else {"low": first.low, "high": first.high}) | {"n": first.n}
+    return summary
 
 
 def _share(value: float, n: int) -> Estimate:
