@@ -49,10 +49,6 @@ Record = dict[str, Any]
 logger = logging.getLogger(__name__)
 
 
-class CheckpointError(ValueError):
-    """Error for a checkpoint that is missing, incomplete, or from another run."""
-
-
 class CheckpointCallback(TrainerCallback):
     """Callback that marks a checkpoint as complete, and pushes it to the Hub in the background.
 
@@ -143,13 +139,13 @@ def read_checkpoint(path: Path, identity: Mapping[str, Any]) -> tuple[Path, int]
     """
     candidates = [path] if checksums.has_checksums(path) and (path / _RUN).is_file() else _list_checkpoints(path)
     if not candidates:
-        raise CheckpointError(f"expected a checkpoint (a folder with {_RUN}) in {path}, got none; check the path")
+        raise ValueError(f"expected a checkpoint (a folder with {_RUN}) in {path}, got none; check the path")
     found = candidates[0]
     if damage := checksums.find_corruption(found):
-        raise CheckpointError(f"{damage}; resume from another checkpoint, or start a new run")
+        raise ValueError(f"{damage}; resume from another checkpoint, or start a new run")
     record = json.loads((found / _RUN).read_text(encoding="utf-8"))
     if others := list_json_differences(record["identity"], json.loads(json.dumps(identity))):
-        raise CheckpointError(
+        raise ValueError(
             f"{found} is a checkpoint of another run: {'; '.join(others)}. Use the options of that run, or remove its "
             "folder to start a new run"
         )
@@ -168,7 +164,7 @@ def copy_best_checkpoint(start: Path, folder: Path) -> None:
     places = (start,) if step == state["global_step"] else (start / name, start.with_name(name))
     best = next((place for place in places if checksums.has_checksums(place)), None)
     if best is None or (damage := checksums.find_corruption(best)):
-        raise CheckpointError(
+        raise ValueError(
             f"{start}: expected {name} in or beside this folder, which has the best accuracy so far, got "
             f"{'none' if best is None else damage}; resume from a folder with both checkpoints"
         )
@@ -202,12 +198,12 @@ def fetch_checkpoint(name: str) -> Path:
         what, pattern = f"the checkpoint {name}", f"{_IN_REPO}/*"
         folder = Path(read_from_hub(what, lambda: snapshot_download(name, allow_patterns=[pattern]))) / _IN_REPO
     except (HfHubHTTPError, LocalEntryNotFoundError) as error:
-        raise CheckpointError(
+        raise ValueError(
             f"expected a checkpoint folder or a Hub repository, got {name} ({extract_first_line(error)}); check "
             "the name"
         ) from error
     if not folder.is_dir():
-        raise CheckpointError(
+        raise ValueError(
             f"{name}: expected a folder {_IN_REPO} with a checkpoint, got none; push one with --push-checkpoints"
         )
     return folder

@@ -36,14 +36,6 @@ OnStep = Callable[[int, int, str], None]
 """Called after every step with `(step, total_steps, message)`."""
 
 
-class DivergedError(ValueError):
-    """Error for a loss that is infinite or NaN."""
-
-
-class WorkerError(ValueError):
-    """Error for a data loading process that died."""
-
-
 @contextmanager
 def explain_training_errors(config: TrainConfig) -> Iterator[None]:
     """Convert library errors in the `with` block to one-line messages that name the options to change.
@@ -52,7 +44,7 @@ def explain_training_errors(config: TrainConfig) -> Iterator[None]:
 
     Raises:
         OutOfMemoryError: If a step does not fit into memory.
-        WorkerError: If a data loading process died.
+        ValueError: If a data loading process died.
         OSError: If the disk is full, with its error number.
     """
     try:
@@ -79,7 +71,7 @@ def explain_training_errors(config: TrainConfig) -> Iterator[None]:
             )
         )
         if is_broken or (isinstance(error, RuntimeError) and "DataLoader worker" in str(error)):
-            raise WorkerError(
+            raise ValueError(
                 f"a data loading process died ({extract_first_line(error)}), perhaps due to a lack of memory; use "
                 f"fewer processes (--dataloader-num-workers, got {config.dataloader_num_workers}; 0 for none), and "
                 "rerun the same command to resume from the last checkpoint"
@@ -309,7 +301,7 @@ class RunCallback(TrainerCallback):
         if logs and "loss" in logs:
             self._loss = logs["loss"]
             if not math.isfinite(logs["loss"]):
-                raise DivergedError(
+                raise ValueError(
                     f"the loss at step {state.global_step} is {logs['loss']}; use a --learning-rate below "
                     f"{self._config.learning_rate}, or a --precision other than {args.mixed_precision}"
                 )
