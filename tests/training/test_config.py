@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from unbag import cli
 from unbag.cli import train
-from unbag.training.config import TrainConfig, parse_weighted_corpus, validate_english
+from unbag.training.config import TrainConfig, parse_weighted_corpus
 from unbag.training.recipes import DebiasConfig, HexConfig, find_recipe
 from unbag.training.record import build_train_command
 
@@ -107,9 +107,11 @@ def test_file_name_with_equals_sign_accepts_labels(tmp_path):
 
 
 def test_augmentation_requires_english_pairs():
-    validate_english(["en"])
+    from unbag.training.seeds import _check_pairs
+
+    config = build_config(corpus=("snli", "pairs.csv"), language="fr", augment=("soswap",))
     with pytest.raises(ValueError, match="augment: expected only English pairs, got en, fr"):
-        validate_english({"fr", "en"})
+        _check_pairs(config)
 
 
 def test_cache_key_excludes_logging_and_file_locations(tmp_path):

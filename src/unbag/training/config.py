@@ -5,7 +5,7 @@ This module imports no heavy package, so that `unbag train … --help` starts fa
 
 import math
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from inspect import get_annotations
 from pathlib import Path
@@ -62,12 +62,6 @@ def parse_augmentation(entry: str) -> tuple[str, float | None]:
 def is_wordnet_required(entries: Iterable[str]) -> bool:
     """Check whether any entry of `--augment` needs WordNet."""
     return not WORDNET_KINDS.isdisjoint(kind.partition("=")[0] for kind in entries)
-
-
-def validate_english(languages: Collection[str]) -> None:
-    """Validate that all pairs are English, the only language that augmentation supports."""
-    if set(languages) != {"en"}:
-        raise ValueError(f"augment: expected only English pairs, got {', '.join(sorted(languages))}; omit augment")
 
 
 WordOrder = Literal["natural", "shuffled", "permuted"]

@@ -299,9 +299,3 @@ def mix_datasets(datasets: Sequence[PairDataset], *, seed: int, epoch: int) -> l
 
 def _copies(examples: Sequence[Example], copy: int) -> list[Example]:
     return [example._replace(source_id=f"{example.source_id}#{copy}") for example in examples]
-
-
-def count_pairs_per_epoch(datasets: Sequence[PairDataset]) -> int:
-    """Compute the number of pairs per epoch, which is the length of the list from `mix_datasets`."""
-    sizes = ((part.weight, len(part.examples)) for part in datasets)
-    return sum(int(weight) * size + round(weight % 1.0 * size) for weight, size in sizes)

@@ -24,12 +24,12 @@ from unbag.inference.distributed import connect_process_group
 from unbag.inference.loading import Classifier, load_classifier_for_training
 from unbag.training.augmented import PairAugmenter
 from unbag.training.bias import BiasFeatures
-from unbag.training.config import TrainConfig, validate_english
+from unbag.training.config import TrainConfig
 from unbag.training.data import (
     PermutedPairs,
     TrainingData,
-    count_pairs_per_epoch,
     load_training_data,
+    mix_datasets,
     permute_words,
     shuffle_words,
 )
@@ -188,10 +188,10 @@ def _load_inputs(config: TrainConfig, raw: TrainingData, models: Mapping[str, Pa
         )
         pairs = TrainingData(training, held_out)
     if config.augment:
-        validate_english({raw.language})
+        n_pairs = len(mix_datasets(raw.training, seed=config.seed, epoch=0))
         augmenter = PairAugmenter(
             raw.training,
-            pairs=config.compute_augmentation_counts(count_pairs_per_epoch(raw.training)),
+            pairs=config.compute_augmentation_counts(n_pairs),
             words=config.augment_words,
             seed=config.seed,
         )

@@ -22,7 +22,7 @@ from unbag.inference.distributed import connect_process_group
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.nested import iter_estimates
 from unbag.scoring.significance import compute_seed_spread
-from unbag.training.config import TrainConfig, is_wordnet_required, validate_english
+from unbag.training.config import TrainConfig, is_wordnet_required
 from unbag.training.data import get_single_language, validate_corpora
 from unbag.training.dataset import ALL
 from unbag.training.output import Record
@@ -136,7 +136,8 @@ def _check_pairs(config: TrainConfig) -> None:
         return
     languages = {CORPORA[name].language if name in CORPORA else config.language for name in config.corpus_names}
     if config.augment:
-        validate_english(languages)
+        if languages != {"en"}:
+            raise ValueError(f"augment: expected only English pairs, got {', '.join(sorted(languages))}; omit augment")
         pipelines.validate_pipeline(pipelines.PIPELINE)
         if is_wordnet_required(config.augment):
             validate_wordnet()
