@@ -102,7 +102,7 @@ def peer(options: argparse.Namespace, after_step: Callable[[], None]) -> None:
         )
         examples = load_training_data(config).training[0].examples
         encoder = PairEncoder.from_classifier(classifier)
-        encoded = encoder.encode_all(examples)
+        encoded = encoder.encode([(each.premise, each.hypothesis) for each in examples])
         batches = build_epoch_batches(encoded.lengths, config.batch_size, seed=config.seed, epoch=0)
 
         class Rows(torch.utils.data.Dataset[dict[str, Any]]):

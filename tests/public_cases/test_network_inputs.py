@@ -104,7 +104,7 @@ def test_training_reads_segment_ids_and_saves_a_tokenizer_that_returns_them(tmp_
     assert "computed from premise and hypothesis" in caplog.text
     assert "pass a function" not in caplog.text, "no function can be trained"
     encoder = PairEncoder.from_classifier(classifier)
-    batch = encoder.pad(encoder.encode([(PREMISES[0], HYPOTHESES[0])]))
+    batch = encoder.pad([encoder.encode([(PREMISES[0], HYPOTHESES[0])]).get_tokens(0)])
     expected = classifier.tokenizer(PREMISES[0], HYPOTHESES[0], return_token_type_ids=True)["token_type_ids"]
     assert set(expected) == {0, 1}
     assert batch["token_type_ids"].tolist() == [expected]
@@ -135,7 +135,7 @@ def test_segment_ids_that_no_tokenizer_defines_are_refused_with_advice_that_work
     predictor, _ = load_predictor(str(tmp_path))
     np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES), expected, atol=1e-5)
     encoder = PairEncoder.from_classifier(load_classifier_for_training(str(tmp_path), **train))
-    assert not encoder.pad(encoder.encode([(PREMISES[0], HYPOTHESES[0])]))["token_type_ids"].any()
+    assert not encoder.pad([encoder.encode([(PREMISES[0], HYPOTHESES[0])]).get_tokens(0)])["token_type_ids"].any()
 
 
 def export_graph(folder, network, names, *, fixed=False, has_softmax=False):

@@ -114,10 +114,7 @@ class LengthTokenizer:
     limit = None
 
     def encode(self, pairs):
-        return [([len(premise), len(hypothesis)], None) for premise, hypothesis in pairs]
-
-    def encode_all(self, examples):
-        tokens = [[len(e.premise), len(e.hypothesis)] for e in examples]
+        tokens = [[len(premise), len(hypothesis)] for premise, hypothesis in pairs]
         return EncodedPairArray(pa.array(tokens, pa.list_(pa.int32())), None, 0)
 
     def pad(self, tokens):

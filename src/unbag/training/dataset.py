@@ -6,7 +6,6 @@ are pure functions of seed and epoch, so that a resumed run sees the same batche
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import repeat
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -67,22 +66,12 @@ class PairEncoder:
         limit = classifier.resolve_max_length(max_length)
         return cls(classifier.tokenizer, BatchPadding.from_model(classifier.tokenizer, classifier.network), limit)
 
-    def encode(self, pairs: Sequence[tuple[str, str]]) -> list[Tokens]:
-        """Tokenize a small number of pairs into Python lists."""
-        if not pairs:
-            return []
-        premises, hypotheses = zip(*pairs, strict=True)
-        encodings = encode_pairs(self.tokenizer, premises, hypotheses, self.limit)
-        return list(zip(encodings.input_ids, encodings.token_type_ids or repeat(None), strict=False))
-
-    def encode_all(self, examples: Sequence[Example]) -> EncodedPairArray:
-        """Tokenize many pairs into one array."""
+    def encode(self, pairs: Sequence[tuple[str, str]]) -> EncodedPairArray:
+        """Tokenize pairs of premise and hypothesis."""
         ids, types, cut = [pa.array([], pa.list_(pa.int32()))], [], 0
-        for start in range(0, len(examples), _AT_ONCE):
-            some = examples[start : start + _AT_ONCE]
-            encodings = encode_pairs(
-                self.tokenizer, [each.premise for each in some], [each.hypothesis for each in some], self.limit
-            )
+        for start in range(0, len(pairs), _AT_ONCE):
+            premises, hypotheses = zip(*pairs[start : start + _AT_ONCE], strict=True)
+            encodings = encode_pairs(self.tokenizer, premises, hypotheses, self.limit)
             ids.append(pa.array(encodings.input_ids, pa.list_(pa.int32())))
             if encodings.token_type_ids is not None:
                 types.append(pa.array(encodings.token_type_ids, pa.list_(pa.int8())))
@@ -177,13 +166,14 @@ class TrainingPairs(Dataset[Item]):
         return len(self.examples)
 
     def __getitem__(self, row: int) -> Item:
-        example, tokens = self.examples[row], None
+        example, encoded, place = self.examples[row], self.encoded, row
         if self._transform is not None:
             example = self._transform(example, self.epoch)
-            [tokens] = self._encoder.encode([(example.premise, example.hypothesis)])
-        item = {"tokens": tokens or self.encoded.get_tokens(row), "label": self._order.index(example.label)}
+            encoded, place = self._encoder.encode([(example.premise, example.hypothesis)]), 0
+        item = {"tokens": encoded.get_tokens(place), "label": self._order.index(example.label)}
         if self._build_extra_pairs is not None:
-            item["extra"] = self._encoder.encode(self._build_extra_pairs(example, self.epoch))
+            extra = self._encoder.encode(self._build_extra_pairs(example, self.epoch))
+            item["extra"] = [extra.get_tokens(number) for number in range(len(extra.ids))]
         return item | {name: values[row] for name, values in self.features.items()}
 
     def _build(self, epoch: int) -> None:
@@ -191,7 +181,7 @@ class TrainingPairs(Dataset[Item]):
         self.examples = mix_datasets(self._datasets, seed=self._seed, epoch=epoch)
         if self._augmenter is not None:
             self.examples += self._augmenter(epoch)
-        self.encoded = self._encoder.encode_all(self.examples)
+        self.encoded = self._encoder.encode([(each.premise, each.hypothesis) for each in self.examples])
         self.features = {}
         if self._features is not None:
             # Features have the columns of `LABELS`, logits the order of the network.
@@ -240,7 +230,7 @@ class HeldOutPairs(Dataset[Item]):
 
     def __init__(self, datasets: Sequence[PairDataset], encoder: PairEncoder, label_order: Sequence[str]) -> None:
         examples = [example for dataset in datasets for example in dataset.examples]
-        self._encoded = encoder.encode_all(examples)
+        self._encoded = encoder.encode([(example.premise, example.hypothesis) for example in examples])
         # Pairs of similar length need little padding. With the longest first, a lack of memory shows in the first
         # batch.
         self._rows = np.argsort(-self._encoded.lengths, kind="stable")
