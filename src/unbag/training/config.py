@@ -281,8 +281,8 @@ class TrainConfig:
 
     def select_cache_key_fields(self) -> dict[str, Any]:
         """Select the fields that determine the trained weights, as a JSON object."""
-        declared = self.collect_declarations()
-        return {name: value for name, value in self.to_json().items() if not declared[name]["is_bookkeeping"]}
+        bookkeeping = {name for name, declared in self.collect_declarations().items() if declared["is_bookkeeping"]}
+        return {name: value for name, value in self.to_json().items() if name not in bookkeeping}
 
     def to_json(self) -> dict[str, Any]:
         """Convert the config to a JSON object. Paths are replaced by file and folder names."""
