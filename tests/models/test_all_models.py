@@ -18,7 +18,7 @@ from unbag.training.recipes import find_recipe
 from unbag.training.run import run
 
 BAGS = ("dan", "rse-bow", "dam", "esim-bow", "dr-bilstm-bow")
-ENCODERS = ("dan", "infersent", "bilstm-last", "convnet", "rse", "rse-bow", "g-tlstm")
+ENCODERS = ("dan", "hypothesis-only", "infersent", "bilstm-last", "convnet", "rse", "rse-bow", "g-tlstm")
 DOCUMENTED = (Path(__file__).parents[2] / "docs" / "reference" / "models.md").read_text(encoding="utf-8")
 every_model = pytest.mark.parametrize("name", ARCHITECTURES)
 every_network = pytest.mark.parametrize(
