@@ -60,6 +60,8 @@ def iter_tables(
 
 def read_column(rows: Any, name: str) -> Any:
     """Read one column of a `datasets.Dataset` as an Arrow array."""
+    if rows._indices is None:  # otherwise, `datasets` copies the data set and formats the rows
+        return rows.data.column(name).combine_chunks()
     return rows.select_columns([name]).with_format("arrow")[:].column(name).combine_chunks()
 
 

@@ -331,11 +331,12 @@ def _recognise(
         ours: theirs if theirs in present else stripped.get(theirs, theirs) for ours, theirs in named.items() if theirs
     }
     missing = {ours: repr(theirs) for ours, theirs in columns.items() if theirs not in present}
+    spellings = {name: normalize_spelling(name) for name in present}
     for ours, usual in _RECOGNISED.items():
         if ours in named:
             continue
         free = [name for name in present if name not in columns.values()]
-        candidates = [name for each in usual for name in free if normalize_spelling(name) == normalize_spelling(each)]
+        candidates = [name for each in map(normalize_spelling, usual) for name in free if spellings[name] == each]
         if ours == "label" and not candidates:
             candidates = [name for name in free if find_flag_direction(name) is not None]
         # Any id identifies the rows, but a wrong sentence or label would change the scores.

@@ -8,8 +8,11 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 from functools import cache
-from importlib import import_module
-from typing import Final
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from pathlib import Path
+from runpy import run_path
+from typing import Final, cast
 
 from unbag.data.text.parses import Parse
 
@@ -181,8 +184,10 @@ def find_pair_language(text: str) -> bool | None:
 def _load_stop_words() -> dict[str, list[str]]:
     """Load the languages of each stop word. English words and single letters count for no other language."""
     languages: dict[str, list[str]] = {}
+    # The modules of the words are run alone: importing the languages with their tokenizers would take three seconds.
+    folder = Path(str(cast("ModuleSpec", find_spec("spacy")).origin)).with_name("lang")
     for language in ("en", *_LATIN_LANGUAGES):
-        for word in import_module(f"spacy.lang.{language}.stop_words").STOP_WORDS:
+        for word in run_path(str(folder / language / "stop_words.py"))["STOP_WORDS"]:
             if language == "en" or (len(word) > 1 and languages.get(word) != ["en"]):
                 languages.setdefault(word, []).append(language)
     return languages
