@@ -15,7 +15,7 @@ import logging
 import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import xxhash
 
@@ -59,7 +59,7 @@ def write_folder_checksums(folder: Path, names: Iterable[str] | None = None) -> 
         names = (str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
     sums = {name: _compute_file_checksum(folder / name) for name in sorted(names) if name != FILE}
     with atomic_write(folder / FILE) as tmp:
-        tmp.write_text(json.dumps(add_checksum(sums), indent=1) + "\n", encoding="utf-8")
+        tmp.write_text(json.dumps({**sums, _KEY: _compute_record_checksum(sums)}, indent=1) + "\n", encoding="utf-8")
 
 
 def has_checksums(folder: Path) -> bool:
@@ -70,7 +70,7 @@ def has_checksums(folder: Path) -> bool:
 def find_corruption(folder: Path) -> str | None:
     """Describe the first corrupted, missing or unreadable file of a folder with checksums. None if all are intact."""
     try:
-        sums = read_verified_record(folder / FILE)
+        sums = _read_checksums(folder / FILE)
         if sums is None:
             return f"{folder / FILE} is corrupted: its checksum does not match"
         for name, expected in sums.items():
@@ -95,29 +95,14 @@ def remove_damaged(path: Path, reason: str) -> None:
         path.unlink(missing_ok=True)
 
 
-def add_checksum(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Add a checksum to a record that will be written as JSON."""
-    return {**record, _KEY: _of_record(record)}
-
-
-def read_verified_record(path: Path) -> dict[str, Any] | None:
-    """Load a JSON record without its checksum. Return None if the file is corrupted or cannot be read.
-
-    A missing file raises `FileNotFoundError`.
-    """
+def _read_checksums(path: Path) -> dict[str, str] | None:
+    """Read the checksums of a folder. Return None if the file is corrupted."""
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise
-    except (OSError, ValueError, RecursionError):
+        sums: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
+        return sums if sums.pop(_KEY, None) == _compute_record_checksum(sums) else None
+    except (ValueError, RecursionError, AttributeError, TypeError):  # no JSON object
         return None
-    if not isinstance(record, dict):
-        return None
-    checksum = record.pop(_KEY, None)
-    return record if checksum == _of_record(record) else None
 
 
-def _of_record(record: Mapping[str, Any]) -> str:
-    # Converted to JSON and back, so that tuples and lists with equal items have equal checksums.
-    plain = json.loads(json.dumps(record))
-    return xxhash.xxh3_128(json.dumps(plain, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
+def _compute_record_checksum(sums: Mapping[str, str]) -> str:
+    return xxhash.xxh3_128(json.dumps(sums, sort_keys=True).encode()).hexdigest()
