@@ -31,6 +31,8 @@ def _run(tmp_path, *arguments):
     (tmp_path / "p.csv").write_text(
         "premise,hypothesis,label\nA cat sees a dog today .,A dog sees a cat today .,neutral\n"
     )
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m/config.json").write_text('{"model_type": "bert"}')
     absent = " ".join(EXTRA_OF)
     return subprocess.run(
         [sys.executable, "-c", WITHOUT, absent, *arguments], capture_output=True, text=True, cwd=tmp_path, timeout=300
@@ -62,7 +64,7 @@ def test_missing_package_error_names_extra():
         (["train", "finetune", "--model", "m", "--output-dir", "o"], "models"),
         (["train", "max-entropy", "--model", "m", "--output-dir", "o"], "models"),
         (["models", "init", "dan", "--corpus", "demo", "--output-dir", "o"], "models"),
-        (["evaluate", "org/model", "--sets", "plain", "--data", "p.csv", "--output-dir", "o"], "models"),
+        (["evaluate", "./m", "--sets", "plain", "--data", "p.csv", "--output-dir", "o"], "models"),
         (
             ["evaluate", "endpoint:m", "--base-url", "http://127.0.0.1:9/v1", "--sets", "plain", "--output-dir", "o"],
             "llm",

@@ -98,7 +98,7 @@ def test_whole_seed_folds_keep_seeds_together():
     assert all(len(there) == 1 for there in by_seed.values())
 
 
-def testassign_folds_depends_on_seed():
+def test_assign_folds_depends_on_seed():
     for folding in ("spread", "whole_seeds"):
         assert _assign_folds(SEEDS, 5, method=folding) == _assign_folds(SEEDS, 5, method=folding)
         assert _assign_folds(SEEDS, 5, method=folding) != _assign_folds(SEEDS, 5, method=folding, seed=14)
