@@ -69,6 +69,12 @@ def test_official_file_has_known_counts(shared):
         "neutral": 593, "contradiction": 422, "forward_entailment": 259, "reverse_entailment": 30,
     }  # fmt: skip
     assert len({row.id for row in rows}) == len(rows)
+    # The card states how many cells are normalized: white space, spelling of modifiers, and case.
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        raw = list(csv.reader(file))[1:]
+    assert sum(cell != cell.strip() for cells in raw for cell in cells[2:4]) == 155
+    assert sum(cells[4] != row.modifier != "none" for cells, row in zip(raw, rows, strict=True)) == 125
+    assert sum(cell.strip().islower() for cells in raw for cell in cells[5:7]) == 46
 
 
 SEEDS = [f"seed {i % 7}" for i in range(100)]
