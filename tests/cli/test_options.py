@@ -61,7 +61,7 @@ def test_only_list_set_options_can_be_repeated():
 def test_train_lists_accept_all_three_forms(monkeypatch):
     told = []
 
-    def record(recipe, config, seeds, sets, **_):
+    def record(config, seeds, sets, **_):
         told.append((config.corpus, seeds, sets, config.label_map, config.hypothesis_only))
 
     monkeypatch.setattr("unbag.cli.train._run", record)

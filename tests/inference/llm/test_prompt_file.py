@@ -155,7 +155,7 @@ def test_command_with_several_prompts_prints_spread(endpoint, tmp_path):
     assert set(accuracy["values"]) == {"a", "strict"}
     assert accuracy["values"][accuracy["highest"]] == max(accuracy["values"].values())
     table = (tmp_path / "run" / "table.txt").read_text(encoding="utf-8")
-    [row] = [line for line in table.splitlines() if line.startswith("plain: accuracy")]
+    [row] = [line for line in table.splitlines() if line.startswith("Corpus: accuracy")]
     assert row.split()[2:4] == [f"{accuracy['mean']:.3f}", f"{accuracy['deviation']:.3f}"]
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     assert "Metrics over several prompts" in page
