@@ -8,6 +8,7 @@ from unbag.challenge_sets.request import SetRequest
 from unbag.challenge_sets.requirements import MissingResourceError, Requirement
 from unbag.data import demo
 from unbag.evaluation import prefetch
+from unbag.evaluation.model_loading import validate_lexicon, validate_model
 
 _SPACY = "the spaCy pipeline spacy/en_core_web_sm"
 _SNLI = "the corpus snli, split {} (stanfordnlp/snli)"
@@ -98,3 +99,13 @@ def test_lexical_baseline_uses_corpus_of_same_language(monkeypatch):
             [SetRequest("plain", f"{corpus}-validation")], lexical_baseline=True
         )
         assert f"the corpus {corpus}, split train" in counted.name
+
+
+def test_model_that_needs_wordnet_is_valid_before_download(monkeypatch, tmp_path):
+    """`unbag prefetch` validates the names of models, and then installs WordNet."""
+    nltk = pytest.importorskip("nltk")
+    monkeypatch.setattr(nltk.data, "path", [])
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    validate_model("natlog")
+    with pytest.raises(ValueError, match=r"got none; run `python -m unbag.baselines.wordnet.install`"):
+        validate_lexicon("natlog")

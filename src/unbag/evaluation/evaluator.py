@@ -32,6 +32,7 @@ from unbag.evaluation.model_loading import (
     build_options_record,
     get_label_order,
     load_predictor,
+    validate_lexicon,
     validate_model,
 )
 from unbag.evaluation.outcome import EvaluationCallbacks, EvaluationOutcome, FailureLog
@@ -289,6 +290,7 @@ def _validate_run(
         result_folder.validate_result_folder(output_dir, dict.fromkeys(names), {each.name for each in requests})
     for model in models:
         validate_model(model)
+        validate_lexicon(model)
     dtype, device = model_options.get("dtype"), model_options.get("device")
     if engine is None and (dtype is not None or device is not None):  # a node of a cluster has its own devices
         from unbag.inference.transformer import resolve_device  # imports torch, so only if needed

@@ -205,12 +205,8 @@ def _predictor_of(model: Model, options: dict[str, Any]) -> tuple[Predictor, str
 
 
 def validate_model(model: Model) -> None:
-    """Validate a model without loading it. Whether a Hub id exists is checked when the model is loaded."""
+    """Validate the name of a model without loading it. Whether a Hub id exists is checked when the model is loaded."""
     kind = find_model_type(model)
-    if kind is BUILT_IN and model in _OF_WORDNET:
-        from unbag.baselines.wordnet.database import validate_wordnet
-
-        validate_wordnet()
     if not isinstance(model, str | Path) or kind is BUILT_IN:
         return
     name = str(model)
@@ -233,6 +229,14 @@ def validate_model(model: Model) -> None:
         raise ValueError(
             f"expected a model (a Hub id such as org/name, or a model folder), got {name!r}; check the name"
         )
+
+
+def validate_lexicon(model: Model) -> None:
+    """Validate that WordNet is installed, if the model needs it. `unbag prefetch` installs it."""
+    if find_model_type(model) is BUILT_IN and model in _OF_WORDNET:
+        from unbag.baselines.wordnet.database import validate_wordnet
+
+        validate_wordnet()
 
 
 def select_cache_key_options(options: Mapping[str, Any]) -> dict[str, Any]:
