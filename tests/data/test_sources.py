@@ -178,6 +178,8 @@ def test_ambiguous_columns_error_names_option(tmp_path, columns, ours, both):
          [ENTAILMENT, CONTRADICTION, NEUTRAL, NEUTRAL]),
         ("label", ["entailment", "neutral", "Contradiction"], [f"neutral={NOT}", f"Contradiction={NOT}"],
          [ENTAILMENT, NOT, NOT]),
+        ("label", ["e", "contradiction", "", "-1"], ["E=entailment", "=neutral"], [ENTAILMENT, CONTRADICTION, NEUTRAL]),
+        ("label", ["SUPPORTS", "Yes"], ["Supports=contradiction", "True=neutral"], [CONTRADICTION, NEUTRAL]),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("ending", ["csv", "parquet"])

@@ -441,10 +441,13 @@ class _GoldLabels:
     has_options: bool | None = None  # whether the user can set labels, for the advice in errors; None for a corpus
 
     def find_meaning(self, text: str) -> str | None:
-        """Look up the meaning of a label. The label as written precedes the same label in lowercase."""
+        """Look up the meaning of a label. The label as written precedes the same label in another case."""
+        if text in self.meanings:
+            return self.meanings[text]
+        by_lowercase = {theirs.lower(): label for theirs, label in self.meanings.items()}
         truth = parse_truth_value(text)
-        truth_text = "" if truth is None else str(truth).lower()
-        return self.meanings.get(text) or self.meanings.get(text.lower()) or self.meanings.get(truth_text)
+        others = (text.lower(),) if truth is None else (text.lower(), str(truth).lower())
+        return next((by_lowercase[other] for other in others if other in by_lowercase), None)
 
     def is_missing(self, gold: Any) -> bool:
         """Check whether a gold label is missing. A label with a meaning is not, even if it is -1."""
