@@ -122,6 +122,13 @@ def test_share_above_one_by_rounding_is_one():
     assert estimate_ratio(np.full(3, 1 + 1e-15))[0] == 1.0
 
 
+@pytest.mark.parametrize("value", [2.0, -0.5, float("nan")])
+def test_value_that_is_no_share_raises(value):
+    with pytest.raises(ValueError, match=rf"values: expected values from 0 to 1, got {value:g} with weight 1 in row 1"):
+        estimate_ratio([0.5, value])
+    assert estimate_ratio([0.5, 2.0], is_mean=True, resamples=0).value == 1.25
+
+
 def test_to_json_converts_nested_estimates():
     estimate = Estimate(0.5, 0.4, 0.6, 10)
     scores = {"a": estimate, "rows": [{"b": estimate, "c": 1}], "curve": [(0.0, 1.0)], "none": None}

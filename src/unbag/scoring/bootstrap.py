@@ -18,6 +18,8 @@ MEAN: Final = "mean"
 DIFFERENCE: Final = "difference"
 """Name of the statistic of a difference between two proportions."""
 
+_ROUNDING: Final = 1e-9  # tolerance: a sum of fractions may exceed its limits by rounding
+
 
 class Sample(NamedTuple):
     """Per-example values, from which a statistic can be recomputed on bootstrap resamples."""
@@ -81,7 +83,14 @@ def estimate_ratio(
     if source is not None:
         above, below = (sum_by_source(each, source) for each in (above, below))
     if not is_mean:
-        above = np.clip(above, 0.0, below)  # a sum of fractions may exceed its limits by rounding
+        clipped = np.clip(above, 0.0, below)
+        if not np.allclose(clipped, above, rtol=0.0, atol=_ROUNDING):
+            row = int(np.abs(clipped - above).argmax())
+            raise ValueError(
+                f"values: expected values from 0 to 1, got {above[row]:g} with weight {below[row]:g} in row {row}; "
+                "pass is_mean=True for the mean of other values"
+            )
+        above = clipped
     columns = np.stack([above, below], axis=1)
     n = int((below > 0).sum())
     value = low = high = None

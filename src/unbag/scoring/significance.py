@@ -176,8 +176,8 @@ def mcnemar_test(first: ArrayLike, second: ArrayLike) -> float:
     one, two = (np.asarray(values) for values in (first, second))
     only_one = [int(((one == right) & (two != right)).sum()) for right in (0, 1)]
     k, d = min(only_one), sum(only_one)
-    # In integers, because the binomial coefficients of a few thousand examples overflow a float.
-    return min(1.0, float(2 * bdtr(k, d, 0.5) - math.comb(d, k) / 2**d))
+    # Twice the chance of fewer than k, plus the chance of k. SciPy has no value for k - 1 = -1.
+    return min(1.0, float(bdtr(k, d, 0.5) + (bdtr(k - 1, d, 0.5) if k else 0.0)))
 
 
 def compare_binary_outcomes(first: Sample, second: Sample) -> PairedDifference | None:

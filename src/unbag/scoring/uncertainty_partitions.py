@@ -101,14 +101,12 @@ def score_resnli(columns: Columns, predictions: SetPredictions, *, partial: bool
     if partial:
         return _score_ends(right, predictions.predicted == NO_ANSWER, partition)
     joined, total = merge_sparse_partitions(partition)
-    scores: dict[str, Any] = {
-        **uncertainty_partitions(predictions.predicted, gold, joined, resamples=0 if partial else DEFAULT_RESAMPLES)
-    }
+    scores = uncertainty_partitions(predictions.predicted, gold, joined)
     if scores["n_partitions"] < total:
         scores["set_partitions"] = total
     unseen = find_unseen_rows(columns)
     if unseen.any() and not unseen.all():
-        scores["unseen"] = estimate_ratio(right, unseen, resamples=0 if partial else DEFAULT_RESAMPLES)
+        scores["unseen"] = estimate_ratio(right, unseen)
     return scores
 
 

@@ -75,6 +75,10 @@ def test_official_file_has_known_counts(shared):
     assert sum(cell != cell.strip() for cells in raw for cell in cells[2:4]) == 155
     assert sum(cells[4] != row.modifier != "none" for cells, row in zip(raw, rows, strict=True)) == 125
     assert sum(cell.strip().islower() for cells in raw for cell in cells[5:7]) == 46
+    # The authors' column of four-way labels has the label that follows from their relations.
+    names = {"FE": "forward_entailment", "RE": "reverse_entailment"}
+    published = [names.get(cells[9], cells[9].lower()) for cells in raw]
+    assert all(row.four_way in (None, label) for row, label in zip(rows, published, strict=True))
 
 
 SEEDS = [f"seed {i % 7}" for i in range(100)]

@@ -79,7 +79,7 @@ class WordSelector:
         self._tagger = Tagger(self._pipeline)
         if self._is_english and not self._tagger.fine >= PENN:
             raise ValueError(
-                f"pipeline: expected a pipeline with Penn Treebank tags for English, got {pipeline!r} without "
+                f"pipeline: expected a pipeline with Penn Treebank tags for English, got {self._pipeline!r} without "
                 f"{', '.join(sorted(PENN - self._tagger.fine))}; use another pipeline, or pass {ALL!r} to use all words"
             )
         content = f"{'NN*, VB*, JJ*, RB*, EX' if self._is_english else 'as content'} by {self._tagger.identity}"
