@@ -42,7 +42,7 @@ DEFAULT_TRAINING: Final[Mapping[str, tuple[str, ...]]] = {
 
 DEFAULT_SEED: Final = 13
 FOLDS: Final = 5
-_CHUNK: Final = 2_000  # examples in memory at a time, and per progress update
+_CHUNK: Final = 2_000  # examples whose words are selected at a time, and per progress update
 _CODE: Final = ("baselines/lexical", "data", "utils/rng.py")
 """Code that may affect a fitted model. After a change in one of these files, cached models are not reused."""
 

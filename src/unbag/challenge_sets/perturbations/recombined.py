@@ -23,12 +23,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import nsmallest
 from itertools import islice
-from operator import attrgetter
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from unbag.challenge_sets.pairs import deduplicate
 from unbag.challenge_sets.perturbations.arguments import (
     Argument,
     ArgumentRole,
@@ -135,9 +134,15 @@ def draw_filler_sentences(
     smallest hashes are taken, so that the draw depends on neither the order of the examples nor the number of times
     that a premise occurs.
     """
-    distinct = deduplicate((each for each in examples if is_single_statement(each.premise)), attrgetter("premise"))
-    drawn = nsmallest(size, distinct, key=lambda each: int(rng.compute_key(seed, "recombined pool", each.premise)))
-    return [(each.source_id, each.premise) for each in drawn]
+    drawn: dict[str, tuple[int, str]] = {}  # hash and source id of each premise
+    for example in examples:
+        text = example.premise
+        if text not in drawn and is_single_statement(text):
+            drawn[text] = int(rng.compute_key(seed, "recombined pool", text)), example.source_id
+            # Dropped in between, so that memory use does not grow with the number of examples.
+            if len(drawn) == 2 * size:
+                drawn = dict(nsmallest(size, drawn.items(), key=itemgetter(1)))
+    return [(source_id, text) for text, (_, source_id) in nsmallest(size, drawn.items(), key=itemgetter(1))]
 
 
 def build_sentence_pool(texts: Sequence[tuple[str, str]], parser: Parser) -> SentencePool:
