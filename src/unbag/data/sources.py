@@ -490,7 +490,8 @@ class _GoldLabels:
             if not text.lstrip("-").isdecimal():
                 raise ValueError(f"expected a whole number as a label, got {text}; correct it")
             if ids := [f"{theirs} ({ours})" for theirs, ours in self.meanings.items() if theirs.isdecimal()]:
-                raise ValueError(f"expected one of the label ids {', '.join(ids)}, got {text}")
+                advice = "correct it, or add it to --labels" if self.has_options else "correct it"
+                raise ValueError(f"expected one of the label ids {', '.join(ids)}, got {text}; {advice}")
             raise LabelError(f"expected a label name, got the number {text}, whose meaning is unknown")
         return resolve_gold_label(text)
 

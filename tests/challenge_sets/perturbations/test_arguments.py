@@ -37,26 +37,14 @@ def test_counted_noun_has_number_argument(parse):
 @pytest.mark.parametrize(
     ("claim", "reason"),
     [
-        (
-            "A man is sleeping.",
-            VAGUE,
-        ),  # only subject and verb
-        (
-            "A man is standing on a street.",
-            VAGUE,
-        ),  # a place that may have another description
+        ("A man is sleeping.", VAGUE),  # only subject and verb
+        ("A man is standing on a street.", VAGUE),  # a place that may have another description
         ("A dog is doing a trick.", VAGUE),
-        (
-            "A person is performing.",
-            NO_ARGUMENT,
-        ),  # the subject is not specific either
+        ("A person is performing.", NO_ARGUMENT),  # the subject is not specific either
         ("A men are carrying a ladder.", "a determiner that does not fit its noun"),
         ("A man are carrying a ladder.", "a verb that does not agree with its subject"),
         ("A man is not riding a horse.", "a negation, a question or a modal verb"),
-        (
-            "A man is riding his horse.",
-            NO_ARGUMENT,
-        ),  # the subject with a pronoun is kept
+        ("A man is riding his horse.", NO_ARGUMENT),  # the subject with a pronoun is kept
     ],
 )
 def test_unsuitable_claim_has_exclusion_reason(parse, claim, reason):

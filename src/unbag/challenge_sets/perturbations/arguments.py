@@ -173,9 +173,8 @@ def find_claim_arguments(parse: Parse) -> list[Argument] | str:
     words = parse.lower_words
     numbers = (each for each in _numbers(parse) if not {*words[: each.span.start][-1:]} & _PERIOD_BEFORE)
     found = (*_subject(parse, subject), *_object(parse, verb), *numbers)
-    arguments = {
-        each.role: each for each in reversed(found) if not is_generic_noun(each.noun)
-    }  # the first of each role
+    # Reversed, so that the first argument of each role remains.
+    arguments = {each.role: each for each in reversed(found) if not is_generic_noun(each.noun)}
     fit = [
         arguments[role]
         for role in ArgumentRole

@@ -224,7 +224,7 @@ _BEFORE_ARTICLES: Final = frozenset("all both half just of such quite what".spli
 
 
 def find_subject_span(parse: Parse, clause: TransitiveClause) -> range:
-    """Find the tokens of a clause's subject. Raise `ExcludedSentence` if they are no phrase that can move.
+    """Find the tokens of a clause's subject. Raise `ExcludedSentence` if they cannot move as a phrase.
 
     Parsers sometimes read "A man in a coat and jeans holds …" as two subjects, "a man in a coat" and "jeans". The
     function joins them to one.
@@ -240,7 +240,7 @@ def find_subject_span(parse: Parse, clause: TransitiveClause) -> range:
 
 
 def find_object_span(parse: Parse, clause: TransitiveClause) -> range:
-    """Find the tokens of a clause's object. Raise `ExcludedSentence` if they are no phrase that can move.
+    """Find the tokens of a clause's object. Raise `ExcludedSentence` if they cannot move as a phrase.
 
     Final phrases that may also belong to the verb are not part of the result. They stay in place, which is grammatical
     for both attachments: carries | a ball | in its mouth.

@@ -39,7 +39,8 @@ _ABOVE: Final = """boy girl toddler baby son daughter youngster > child kid / so
     / football baseball basketball softball volleyball soccer > ball / truck van taxi suv jeep > car vehicle
     / sailboat canoe kayak > boat / guitar violin drum piano saxophone trumpet flute > instrument
     / guitarist drummer violinist singer pianist > musician / skateboard surfboard snowboard > board"""
-"""`below … > above …`: what is said of the one is said of the other too."""
+"""`below … > above …`: a statement about the first also holds for the second."""
+
 NUMBERS: Final = {
     word: value
     for value, words_ in enumerate("two three four five six seven eight nine ten eleven twelve".split(), start=2)
