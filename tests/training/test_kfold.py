@@ -238,6 +238,9 @@ def test_stopped_run_resumes_to_same_result(validate, tmp_path, monkeypatch):
         ValueError, match=r"fold-0.json belongs to another run: config.num_train_epochs was 3, is 4; pass another"
     ):
         validate(1, num_train_epochs=4)
+    (tmp_path / "out/seed-1/fold-0.json").write_text('{"schema')
+    with pytest.raises(ValueError, match=r"fold-0\.json: expected .*; remove the file to train this model again$"):
+        validate(1, 2, save_steps=2)
 
 
 def test_seeds_differ_and_are_summarized(validate, tmp_path):

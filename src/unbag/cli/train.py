@@ -1,4 +1,4 @@
-"""Training commands: one `unbag train RECIPE` per recipe in `trainers/`, with the options of its config."""
+"""Training commands: one `unbag train RECIPE` per recipe in `trainers/`, with the options of its class."""
 
 import logging
 import time

@@ -108,7 +108,10 @@ def train_and_predict(
                 shutil.rmtree(config.output_dir)
         group.wait()
     # All processes read the file, so that they have the same record, with numbers rounded alike.
-    stored: Record = read_json_object(path)
+    try:
+        stored: Record = read_json_object(path)
+    except ValueError as error:
+        raise ValueError(f"{error}; remove the file to train this model again") from None
     trained = stored["training"]
     wanted = {"config": config.select_cache_key_fields(), "data": json.loads(json.dumps(data.build_record()))}
     recorded = {"config": {name: trained["config"].get(name) for name in wanted["config"]}, "data": trained["data"]}
