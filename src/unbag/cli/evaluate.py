@@ -176,6 +176,8 @@ def evaluate(
     if connect_process_group().rank:
         return  # The first process prints and exits with an error; otherwise, the launcher would kill it.
     print_failures(outcome.skipped, with_model=len(models) > 1, is_named=bool(sets))
+    if model_options.offline and outcome.skipped:
+        echo("For missing files, run `unbag prefetch` with network access.", err=True)
     if parsed_shard is not None:
         if len(outcome.skipped) > len(skipped):
             raise typer.Exit(1)
