@@ -1,10 +1,13 @@
 """Tests of Ctrl-C, SIGTERM and full disks: one line, a distinct exit code, and no incomplete files."""
 
 import functools
+import multiprocessing
 import os
 import resource
 import signal
 import time
+from multiprocessing.connection import Client
+from multiprocessing.resource_sharer import DupFd
 
 import pytest
 import typer
@@ -101,6 +104,27 @@ def test_interrupted_command_succeeds_when_repeated(tmp_path, command, number):
         }
     assert outputs["whole"]
     assert outputs["interrupted"] == outputs["whole"]
+
+
+def pass_files(pipe):
+    pipe.send([DupFd(0), DupFd(0)])
+    pipe.recv()
+
+
+def test_worker_is_silent_if_command_stops_while_it_receives_a_tensor(capfd):
+    """Tensors are passed as file descriptors, which a thread of the worker sends to those that connect to it."""
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe()
+    worker = context.Process(target=pass_files, args=[theirs])
+    with _sigterm_as_interrupt():
+        worker.start()
+    first, second = ours.recv()
+    Client(first._id[0]).close()  # as an interrupted process does before the worker has sent the file
+    os.close(second.detach())  # the thread answers one connection after the other
+    ours.send(None)
+    worker.join()
+    assert worker.exitcode == 0
+    assert capfd.readouterr().err == ""
 
 
 @pytest.mark.nightly

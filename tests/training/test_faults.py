@@ -48,8 +48,7 @@ def test_second_run_is_rejected_and_signal_allows_resuming(
     _, said = first.communicate()
     assert f"unbag: {how}" in said
     assert "; rerun the same command to resume" in said
-    # Rarely, the signal interrupts a worker that passes a tensor, and Python's multiprocessing prints the error itself.
-    assert "Traceback" not in said or "resource_sharer" in said
+    assert "Traceback" not in said
     assert not locks.get_lock_file(out).exists()
     assert not list((tmp_path / "out.unfinished").rglob(".*.part"))
 

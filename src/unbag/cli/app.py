@@ -183,9 +183,18 @@ def _unblock_sigterm() -> None:
         _is_forking = False
 
 
+def _ignore_lost_parent(kind: type[BaseException], error: BaseException, traceback: Any) -> None:
+    """Print an uncaught error of a forked process, except for a connection that the parent has closed."""
+    # A thread of multiprocessing sends tensors to the parent. If a signal interrupts the parent while it receives one,
+    # the parent reports the signal, and this error would only add a traceback.
+    if not isinstance(error, ConnectionError | EOFError):
+        sys.__excepthook__(kind, error, traceback)
+
+
 def _reset_signals_in_child() -> None:
-    """Restore the default SIGTERM in a forked process, and leave Ctrl-C to the parent."""
+    """Restore the default SIGTERM in a forked process, and leave Ctrl-C and its report to the parent."""
     if _handlers:
+        sys.excepthook = _ignore_lost_parent
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
