@@ -8,7 +8,6 @@ entailment. An unnoticed mismatch causes scores near zero or, worse, plausible s
 import math
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from itertools import permutations
 from typing import Any, Final
 
@@ -97,7 +96,6 @@ def resolve_label(name: str) -> str:
     return _SPELLINGS[key]
 
 
-@lru_cache  # a corpus has few distinct labels
 def resolve_gold_label(name: str) -> str:
     """Resolve the spelling of a gold label, including the spellings of fact-checking datasets.
 

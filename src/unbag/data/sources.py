@@ -439,6 +439,8 @@ class _GoldLabels:
     meanings: dict[str, str]  # label of each text in the data (`_label_text`), for ids and other special labels
     space: tuple[str, ...]
     has_options: bool | None = None  # whether the user can set labels, for the advice in errors; None for a corpus
+    # Labels that were read before, by text. A row has several labels because of its annotators, but few are distinct.
+    _found: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def find_meaning(self, text: str) -> str | None:
         """Look up the meaning of a label. The label as written precedes the same label in another case."""
@@ -456,6 +458,8 @@ class _GoldLabels:
     def read(self, gold: Any, place: str) -> str:
         """Parse a gold label. An unknown meaning raises `UnknownLabelError`, a label outside the space `DataError`."""
         text = _label_text(gold)
+        if text in self._found:
+            return self._found[text]
         try:
             label = self.find_meaning(text) or self._resolve(text)
         except LabelError as error:
@@ -470,6 +474,7 @@ class _GoldLabels:
                 f"{place}: expected one of {', '.join(self.space)}, as in the other rows, got {label}; use the same "
                 f"labels in all rows{by_option if self.has_options else ''}"
             )
+        self._found[text] = label
         return label
 
     def _resolve(self, text: str) -> str:
