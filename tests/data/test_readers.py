@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from unbag.data import parquet
 from unbag.data.readers import DataFile, open_data_file
 from unbag.utils import safe_io
 from unbag.utils.safe_io import DataError
@@ -137,6 +138,18 @@ def test_only_row_groups_of_range_are_read(tmp_path, monkeypatch):
     assert [row.values["a"] for row in DataFile(path).read(38, 52)] == list(range(38, 52))
     assert asked == [3, 4, 5]
     assert list(DataFile(path).read(7, 7)) == []
+
+
+@pytest.mark.parametrize(("text", "sizes"), [("A dog.", [1000, 1000, 500]), ("A dog." * 20, [1] * 2500)])
+def test_only_rows_of_large_size_are_read_individually(tmp_path, monkeypatch, text, sizes):
+    monkeypatch.setattr(parquet, "_LARGE_BATCH", 20_000)  # more than 1,000 short rows, and less than 2,500
+    path = tmp_path / "a.arrow"
+    table = pa.table({"a": [f"{text} {number}" for number in range(2500)]})
+    with pa.ipc.new_file(path, table.schema) as file:
+        file.write_table(table)
+    batches = list(parquet.iter_row_batches(path, path, path.stat().st_size))
+    assert [batch.num_rows for _, batch in batches] == sizes
+    assert pa.Table.from_batches([batch for _, batch in batches]) == table
 
 
 def test_unreadable_batch_error_counts_rows_before_it(tmp_path):

@@ -17,7 +17,7 @@ from unbag.utils.redaction import extract_first_line
 from unbag.utils.safe_io import GIGABYTE, LONGEST_LINE, MOST_COLUMNS, MOST_UNPACKED, DataError
 
 _BATCH: Final = 1000  # rows
-_LARGE_BATCH: Final = 64 << 20  # bytes; rows of a larger batch are yielded individually
+_LARGE_BATCH: Final = 64 << 20  # bytes of `_BATCH` rows; larger rows are yielded individually
 
 
 def iter_row_batches(
@@ -39,7 +39,8 @@ def iter_row_batches(
         held = sum(_bytes(column, location) for column in batch.columns)
         unpacked += held + batch.num_rows * batch.num_columns  # nulls have no bytes in some types
         _validate_expansion(unpacked, location, file_size)
-        step = 1 if held > _LARGE_BATCH else _BATCH
+        # A batch of an Arrow file may have any number of rows.
+        step = 1 if held > _LARGE_BATCH * max(1, batch.num_rows / _BATCH) else _BATCH
         yield from ((number + first, batch.slice(first, step)) for first in range(0, batch.num_rows, step))
 
 
