@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from unbag.utils.redaction import extract_first_line
-from unbag.utils.safe_io import GIGABYTE, LONGEST_LINE, MOST_COLUMNS, MOST_UNPACKED, DataError
+from unbag.utils.safe_io import GIGABYTE, LONGEST_LINE, MOST_UNPACKED, DataError, validate_column_count
 
 _BATCH: Final = 1000  # rows
 _LARGE_BATCH: Final = 64 << 20  # bytes of `_BATCH` rows; larger rows are yielded individually
@@ -49,7 +49,7 @@ def _iter_parquet(
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     footer = pq.read_metadata(file)
     columns = [footer.schema.column(index) for index in range(len(footer.schema))]
-    _validate_column_count(len(columns), location)
+    validate_column_count(len(columns), location)
     # Only the totals of a group are safe to read: pyarrow 26 aborts the process if column metadata is corrupted.
     groups = [footer.row_group(index) for index in range(footer.num_row_groups)]
     _validate_expansion(sum(group.total_byte_size for group in groups), location, file_size)
@@ -70,17 +70,12 @@ def _iter_arrow(path: Any, location: object) -> Iterator[tuple[int, pa.RecordBat
     number = 0
     with pa.memory_map(str(path)) as file:
         reader = _open_arrow(file)
-        _validate_column_count(len(reader.schema), location)
+        validate_column_count(len(reader.schema), location)
         is_stream = isinstance(reader, pa.ipc.RecordBatchStreamReader)
         for batch in reader if is_stream else map(reader.get_batch, range(reader.num_record_batches)):
             batch.validate(full=True)  # the offsets of a corrupted file may point outside its buffers
             yield number, batch
             number += batch.num_rows
-
-
-def _validate_column_count(n: int, location: object) -> None:
-    if n > MOST_COLUMNS:
-        raise DataError(f"{location}: expected at most {MOST_COLUMNS:,} columns, got {n:,}; remove columns")
 
 
 def _open_arrow(file: Any) -> Any:

@@ -9,7 +9,7 @@ import csv
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
@@ -30,7 +30,7 @@ from unbag.utils.hashing import hash_columns, hash_file, hash_texts
 from unbag.utils.hub import HubReadError, describe_missing_repo, read_from_hub
 from unbag.utils.redaction import extract_first_line
 from unbag.utils.retries import has_reached_server
-from unbag.utils.safe_io import MOST_COLUMNS, DataError, parse_json, read_limited_bytes, validate_file
+from unbag.utils.safe_io import DataError, parse_json, read_limited_bytes, validate_column_count, validate_file
 
 
 class DataRow(NamedTuple):
@@ -52,15 +52,9 @@ def get_cell(row: DataRow, name: str) -> Any:
 
 def validate_unique_columns(names: Sequence[str], location: object) -> None:
     """Validate the number of columns and that names are unique. Empty names may repeat, as in exported spreadsheets."""
-    validate_column_count(names, location)
+    validate_column_count(len(names), location)
     if problem := build_repeated_names_error(names):
         raise DataError(f"{location}: {problem}")
-
-
-def validate_column_count(names: Collection[str], location: object) -> None:
-    """Validate that a file has at most `MOST_COLUMNS` columns (see SECURITY.md)."""
-    if len(names) > MOST_COLUMNS:
-        raise DataError(f"{location}: expected at most {MOST_COLUMNS:,} columns, got {len(names):,}; remove columns")
 
 
 def build_repeated_names_error(names: Sequence[str]) -> str:
@@ -153,7 +147,7 @@ def _parse_json(text: str, location: object) -> Any:
 def _build_row(number: int, location: str, values: Any) -> DataRow:
     if not isinstance(values, dict):
         raise DataError(f"{location}: expected a JSON object, got {type(values).__name__}; correct it")
-    validate_column_count(values, location)
+    validate_column_count(len(values), location)
     return DataRow(number, location, _add_nested_columns(values))
 
 

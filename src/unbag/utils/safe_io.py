@@ -37,6 +37,12 @@ class DataError(ValueError):
     """Error for missing or unreadable data. The message contains the file or dataset and the row."""
 
 
+def validate_column_count(n: int, location: object) -> None:
+    """Validate that a file has at most `MOST_COLUMNS` columns (see SECURITY.md)."""
+    if n > MOST_COLUMNS:
+        raise DataError(f"{location}: expected at most {MOST_COLUMNS:,} columns, got {n:,}; remove columns")
+
+
 def validate_file(path: Path, *, max_bytes: int | None = None) -> Path:
     """Validate that a path is a readable file of at most `max_bytes` (default: no limit), and return it.
 
