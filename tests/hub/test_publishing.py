@@ -70,7 +70,7 @@ def test_files_and_card_are_published_in_one_commit(repo_id, tmp_path):
         again = publish_files(upload)
     assert _commits(repo_id) == ["Publish", "initial commit"]
     assert (first.commit is not None, again.commit) == (True, None)
-    assert not again.added
+    assert (again.added, again.changed, again.deleted) == ({}, {}, ())
 
 
 @runs_in("hub_client")
