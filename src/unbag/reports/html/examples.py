@@ -107,6 +107,11 @@ class FeaturedPair(NamedTuple):
     predictions: Mapping[str, ReportExample]  # by model name
 
     @property
+    def sentences(self) -> frozenset[str]:
+        """Both sentences, in any order."""
+        return frozenset(line.text for line in self.example.lines[:2])
+
+    @property
     def n_characters(self) -> int:
         """Number of characters of both sentences."""
         return sum(len(line.text) for line in self.example.lines)
@@ -145,12 +150,11 @@ def select_featured_pairs(report_data: ReportData) -> dict[str, list[FeaturedPai
         ]
         selected[group.key] = []
         for fails in (True, False):
-            texts = {pair.example.id: frozenset(line.text for line in pair.example.lines[:2]) for pair in every}
-            pairs = [pair for pair in every if pair.example.fails == fails and texts[pair.example.id] not in used]
+            pairs = [pair for pair in every if pair.example.fails == fails and pair.sentences not in used]
             if pairs:
                 most = max(SHORT, min(pair.n_characters for pair in pairs))
                 best = max((pair for pair in pairs if pair.n_characters <= most), key=lambda pair: pair.sort_key)
-                used.add(texts[best.example.id])
+                used.add(best.sentences)
                 selected[group.key].append(best)
     return selected
 
