@@ -92,7 +92,16 @@ def score_published_predictions(
     baseline = LexicalBaseline({}, callbacks) if lexical_baseline else None
     failures = FailureLog((), keep_going=keep_going, on_failure=callbacks.on_failure)
     evaluation = _PublishedEvaluation(
-        list(records), store, callbacks, failures, baseline, models, records, labels, threshold, by_order
+        list(records),
+        store,
+        callbacks,
+        failures,
+        baseline,
+        models=models,
+        records=records,
+        labels=labels,
+        threshold=threshold,
+        by_order=by_order,
     )
     scored = evaluation.run(requests)
     contents = write_scored_results(scored, Path(output_dir), failures.failures)

@@ -131,15 +131,13 @@ class RayEngine:
         on_rows: Callable[[int], None],
     ) -> dict[int, StoredPredictions]:
         """Predict and store some chunks, as `runner.predict_chunks`. The actors return nothing but chunk numbers."""
-        if not store.rows:
+        if not store.rows or not chunks:  # a table without rows gives no blocks
             return predict_chunks(predictor, rows, store, chunks, on_rows)
         blocks = []
         for chunk in chunks:
             block = rows[store.get_span(chunk)]
             numbers = pa.array([chunk] * len(block), pa.int64())
             blocks.append(self.ray.put(block.append_column(_CHUNK, numbers)))
-        if not blocks:
-            return {}
         outcomes = self.ray.data.from_arrow_refs(blocks).map_batches(
             _ChunkPredictor,
             fn_constructor_args=(predictor.model, predictor.options, predictor.identity, store, os.getcwd()),
