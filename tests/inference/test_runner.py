@@ -31,7 +31,9 @@ def run_prediction(folder, predictor=None, rows=ROWS, **options):
 
 
 def test_predictions_follow_row_order(tmp_path):
-    found = run_prediction(tmp_path)
+    predictor = CountingPredictor()
+    found = run_prediction(tmp_path, predictor)
+    assert predictor.calls == [30, 30, 30, 10]
     table = found.table
     assert table.column_names == ["id", "source_id", *LABELS]
     assert table.column("id").to_pylist() == ROWS["id"]
