@@ -1,5 +1,7 @@
 """Tests of intervals, resampling and seeds."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -164,6 +166,16 @@ def test_single_seed_uses_variance_of_other_system():
     t = (np.mean(values) - 0.75) / (np.std(values, ddof=1) * (1 + 1 / 4) ** 0.5)
     assert found.p == pytest.approx(2 * stats.t.sf(t, 3))
     assert found.p == pytest.approx(run_seed_test(values, [0.75]).p)
+
+
+@pytest.mark.parametrize("t", [1e-6, 1, 40, 1000, -1000, 1e12])
+def test_seed_test_of_extreme_difference_has_closed_form(t):
+    """With one and two degrees of freedom, the t distribution has a closed form."""
+    error = 3**0.5  # the variance 2 of -1 and 1, times 1 + 1/2
+    assert run_seed_test([-1, 1], [t * error]).p == pytest.approx(2 * math.atan2(1, abs(t)) / math.pi, rel=1e-9)
+    error = (4 / 3) ** 0.5  # the variance 1 of -1, 0 and 1, times 1 + 1/3
+    root = math.sqrt(2 + t * t)
+    assert run_seed_test([-1, 0, 1], [t * error]).p == pytest.approx(2 / (root * (root + abs(t))), rel=1e-9)
 
 
 def test_zero_variance_gives_no_test():

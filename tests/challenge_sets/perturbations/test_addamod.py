@@ -124,7 +124,7 @@ def test_addamod_written_text_excludes_groups_and_unordered_adjectives(add):
         (including, "a group and its members (people including a man)"),
     ):
         assert add(sentence, adjectives, NOUNS_OF_SENTENCE, is_written_text=True) == reason
-        assert add(sentence, adjectives, NOUNS_OF_SENTENCE) is not reason
+        assert add(sentence, adjectives, NOUNS_OF_SENTENCE) != reason
 
 
 # Exclusion reasons, with sentences for the pipeline. Each adjective below is attested with each noun.
