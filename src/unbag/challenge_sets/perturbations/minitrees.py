@@ -74,9 +74,10 @@ class MiniTrees:
         tags = encode_tags([tag for _, tag in tagged])
         is_pooled = self.definition == "code"
         neighbours = (count_neighbor_tags if is_pooled else compute_neighbor_distributions)(tags, self.radius)
-        for (word, _), row in zip(tagged, neighbours, strict=True):
+        totals = neighbours.sum(axis=1).tolist() if is_pooled else [1] * len(tagged)
+        for (word, _), row, total in zip(tagged, neighbours, totals, strict=True):
             self._sums[word.lower()] += row
-            self._totals[word.lower()] += int(row.sum()) if is_pooled else 1
+            self._totals[word.lower()] += total
 
     def __contains__(self, word: str) -> bool:
         return word.lower() in self._totals
