@@ -196,14 +196,15 @@ def _estimate_macro_scores(
     # Not from the confusion table, in which a missing prediction counts several times.
     accuracy = estimate_ratio(gold == predicted, source=source, is_count_of_rows=True, resamples=resamples)
     values = _macro_averages(counts @ counting)[0]
-    by_source = np.zeros((len(names) if len(names) < n else 0, k * k))
-    if len(by_source):
+    by_source = None
+    if len(names) < n:
+        by_source = np.zeros((len(names), k * k))
         np.add.at(by_source, (source, cells), 1)
     bounds: list[tuple[float | None, float | None]] = [(None, None)] * len(values)
     if resamples:
         rng = np.random.default_rng(seed)
         # Without repeated sources, drawing examples is equivalent to drawing table cells in proportion to their counts.
-        if not len(by_source):
+        if by_source is None:
             drawn = rng.multinomial(n, counts / n, size=resamples)
         else:
             block = max(1, _TABLE_CELLS // len(names))
@@ -222,9 +223,10 @@ def _estimate_macro_scores(
         size = compute_effective_sizes(*np.hsplit(accuracy.sample.columns, 2))
         low[equal], high[equal] = compute_proportion_limits(values[equal], np.repeat(size, equal.sum()))
         bounds = list(zip(low.tolist(), high.tolist(), strict=True))
+    tables = None if by_source is None else by_source @ counting
     scores = {}
     for name, value, bound in zip(MACROS, values.tolist(), bounds, strict=True):
-        sample = Sample(f"macro_{name}", by_source @ counting) if len(by_source) else None
+        sample = None if tables is None else Sample(f"macro_{name}", tables)
         scores[name] = Estimate(value, *bound, n).copy_with_sample(sample)
     return {**scores, "accuracy": accuracy}
 

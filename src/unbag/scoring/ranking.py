@@ -54,9 +54,8 @@ def estimate_auroc(scores: Floats, positive: Flags, source: NDArray[np.int64]) -
     scale. An area of exactly 0 or 1 has no variance. Its limits are those of a proportion over n independent pairs,
     where n is the number of sources of the rarer label.
     """
-    area = compute_auroc(scores, positive)
-    assert area is not None
     above = _compute_placements(scores, positive)
+    area = float(above[positive].mean())
     n_positive, n_negative = (sum_by_source(flags, source) for flags in (positive, ~positive))
     # The area is linear in these sums, so a resample needs no new ranking (`compute_auroc_from_sums`).
     columns = np.stack(
