@@ -26,7 +26,7 @@ BALANCED: Final = "balanced_accuracy"
 _CURVE_POINTS: Final = 100  # maximum number of points of the curve, which limits the size of the results file
 _DECIMALS: Final = 9  # of a probability
 
-_NAMES: Final = {
+SCORE_NAMES: Final = {
     ENTAILMENT: ("n_entailed", "n_not_entailed", "false_entailment"),
     CONTRADICTION: ("n_positive", "n_negative", "false_positive"),
 }
@@ -133,8 +133,8 @@ def compute_verification_scores(
     """Compute the scores of a verifier from gold labels, predictions and, if available, probabilities.
 
     Return None if all pairs have the label or none has. The scores are those of `verification`, for contradiction as
-    the label with the names in `_NAMES`. `sources` are the sources of the pairs, n hashable values, which intervals
-    treat as independent. `contradictions` are None for labels or models without contradiction.
+    the label with the names in `SCORE_NAMES`. `sources` are the sources of the pairs, n hashable values, which
+    intervals treat as independent. `contradictions` are None for labels or models without contradiction.
 
     >>> entailed = np.array([True, True, False, False])
     >>> scores = np.array([0.9, 0.4, 0.6, 0.1])
@@ -142,7 +142,7 @@ def compute_verification_scores(
     >>> found["auroc"].value, found["false_entailment"].value, found["balanced_accuracy"].value
     (0.75, 0.5, 0.5)
     """
-    n_positive, n_negative, false_positive = _NAMES[label]
+    n_positive, n_negative, false_positive = SCORE_NAMES[label]
     positive = np.asarray(predictions.positive, dtype=bool)
     if positive.all() or not positive.any():
         return None

@@ -8,8 +8,10 @@ from rich.table import Table
 from unbag.challenge_sets.base import DETECTION, VERIFICATION, VERIFIER
 from unbag.challenge_sets.result import Result
 from unbag.challenge_sets.views import figures, tables
+from unbag.data.labels import CONTRADICTION, ENTAILMENT
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.log_odds import format_threshold
+from unbag.scoring.verification import SCORE_NAMES
 
 _IN_TERMINAL: Final = ("auroc", "balanced_accuracy", "recall", "false_entailment", "false_contradiction")
 _ONE_HALF: Final = "on one half of the sources"
@@ -38,24 +40,8 @@ class _Kind(NamedTuple):
 
 
 _KINDS: Final = (
-    _Kind(
-        key=VERIFICATION,
-        title="Verifier",
-        label="entailment",
-        positive="entailed",
-        n_positive="n_entailed",
-        n_negative="n_not_entailed",
-        false_positive="false_entailment",
-    ),
-    _Kind(
-        key=DETECTION,
-        title="Contradiction detector",
-        label="contradiction",
-        positive="contradicted",
-        n_positive="n_positive",
-        n_negative="n_negative",
-        false_positive="false_positive",
-    ),
+    _Kind(VERIFICATION, "Verifier", ENTAILMENT, "entailed", *SCORE_NAMES[ENTAILMENT]),
+    _Kind(DETECTION, "Contradiction detector", CONTRADICTION, "contradicted", *SCORE_NAMES[CONTRADICTION]),
 )
 _DIAGONAL: Final = tuple(figures.FigurePoint(x, figures.build_point_estimate(x)) for x in (0.0, 1.0))
 
