@@ -101,7 +101,11 @@ class SourceConfig(datasets.BuilderConfig):
         }
         if self.text:
             return open_text(self.text, pipeline=self.parser_name, **how)
-        own: dict[str, Any] = {
-            name: getattr(self, name) for name in ("labels", "language", "encoding", "join_passages")
-        }
-        return open_data(str(self.data), **own, **how)
+        return open_data(
+            str(self.data),
+            labels=self.labels,
+            language=self.language,
+            encoding=self.encoding,
+            join_passages=self.join_passages,
+            **how,
+        )
