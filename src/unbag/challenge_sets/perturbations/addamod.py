@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from unbag.challenge_sets.perturbations.clauses import DETERMINER
 from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in_vocabulary_half
 from unbag.data.text.grammar import (
     AGE,
@@ -163,7 +164,7 @@ def build_addamod_pair(
     """
     present = parse.lower_words
     if not has_matching_determiners(parse):
-        return "a determiner that does not fit its noun"
+        return DETERMINER
     if not _DENYING.isdisjoint(present):
         return "a negation"  # "without a hat" entails "without a red hat"
     if is_written_text and "including" in present:

@@ -13,6 +13,8 @@ from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from unbag.challenge_sets.perturbations.clauses import (
+    DETERMINER,
+    DISAGREES,
     ExcludedSentence,
     exclude_if,
     find_clause,
@@ -267,7 +269,7 @@ def _find_single_clause(parse: Parse) -> tuple[int, int]:
     lower = parse.lower_words
     is_negated = not NEGATIONS.isdisjoint(lower) or lower[-1:] == ("?",) or "MD" in parse.tags
     exclude_if(is_negated, "a negation, a question or a modal verb")
-    exclude_if(not has_matching_determiners(parse), "a determiner that does not fit its noun")
+    exclude_if(not has_matching_determiners(parse), DETERMINER)
     subjects = [i for i, dep in enumerate(parse.deps) if dep in _SUBJECTS]
     exclude_if(len(subjects) != 1, _CLAUSES)
     [subject] = subjects
@@ -282,7 +284,7 @@ def _find_single_clause(parse: Parse) -> tuple[int, int]:
         agrees = parse.tags[verb if auxiliary is None or auxiliary > verb else auxiliary] == "VBD"
     else:
         agrees = has_number_agreement(parse, finite, subject)
-    exclude_if(not agrees, "a verb that does not agree with its subject")
+    exclude_if(not agrees, DISAGREES)
     return verb, subject
 
 

@@ -21,6 +21,8 @@ PERSONAL: Final = frozenset(word.lower() for pair in OBJECTIVE.items() for word 
 _ANIMATE: Final = PEOPLE | ANIMALS | {"him", "her", "me", "them", "us", "you"}
 _VERBS: Final = ("VERB", "AUX")
 
+DETERMINER: Final = "a determiner that does not fit its noun"
+DISAGREES: Final = "a verb that does not agree with its subject"
 EXPLETIVE: Final = "an expletive (there is, here we have)"
 LATER_VERB: Final = "an object of a verb other than the subject's (sits and reads)"
 BROKEN: Final = "a phrase with a gap, out of order, or cut off"

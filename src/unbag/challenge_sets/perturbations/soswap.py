@@ -13,6 +13,8 @@ from typing import Final, NamedTuple
 from unbag.challenge_sets.perturbations.clauses import (
     ATTACHED,
     BROKEN,
+    DETERMINER,
+    DISAGREES,
     EXPLETIVE,
     LATER_VERB,
     NO_HEAD,
@@ -75,7 +77,7 @@ def swap_subject_and_object(parse: Parse, *, is_written_text: bool = False) -> S
     try:
         exclude_if(parse.words and parse.words[-1] == "?", _QUESTION)
         clause = find_clause(parse)
-        exclude_if(not has_matching_determiners(parse), "a determiner that does not fit its noun")
+        exclude_if(not has_matching_determiners(parse), DETERMINER)
         subject, object_ = find_subject_span(parse, clause), find_object_span(parse, clause)
         _check_verb(parse, clause, subject, object_)
         _check_phrases(parse, clause, subject, object_)
@@ -146,7 +148,7 @@ def _check_verb(parse: Parse, clause: TransitiveClause, subject: range, object_:
     exclude_if({"VBZ", "VBP"} <= {parse.tags[i] for i in finites}, BROKEN)
     # A disagreement means that the parser misread the verb or the subject.
     agrees = all(has_number_agreement(parse, i, clause.subject) for i in finites)
-    exclude_if(not agrees, "a verb that does not agree with its subject")
+    exclude_if(not agrees, DISAGREES)
     # "gives her a flower" has an indirect object before the direct one; "gives a flower to her" does not.
     datives = [i for i in parse.children(clause.verb) if parse.deps[i] == "dative" and parse.pos[i] != "ADP"]
     exclude_if(any(i < clause.object for i in datives), _TWO_OBJECTS)
