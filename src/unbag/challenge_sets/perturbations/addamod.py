@@ -101,8 +101,10 @@ class AdjectiveCounts:
         The result maps each adjective to the smaller of its two counts.
         """
         if (counts := self._shared.get((first, second))) is None:
-            # Sorted, because the draw depends on the order.
-            counts = dict(sorted((self._counts[first] & self._counts[second]).items()))
+            one, other = self._counts[first], self._counts[second]
+            # Sorted, because the draw depends on the order. `one & other` would read every adjective of `one`.
+            shared = sorted(one.keys() & other.keys())
+            counts = {adjective: min(one[adjective], other[adjective]) for adjective in shared}
             if len(self._shared) < _MAX_CACHED_PAIRS:
                 self._shared[first, second] = counts
         return {adjective: n for adjective, n in counts.items() if n >= min_count}
