@@ -1,4 +1,5 @@
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -7,6 +8,7 @@ from unbag import challenge_sets
 from unbag.challenge_sets import loading
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.predictions import SetPredictions
+from unbag.utils.safe_io import DataError
 
 PAIRS = [
     ("A black cat is eating a fish.", "A cat is eating a fish.", "entailment"),
@@ -18,17 +20,12 @@ PAIRS = [
 
 
 @pytest.fixture
-def data(write_pairs):
-    return write_pairs(PAIRS)
-
-
-@pytest.fixture
 def file(shared):
     return str(shared / "data/sicck/SICCK-Ground-Truth-apr24.csv")
 
 
-def test_each_pair_occurs_in_both_directions(data):
-    rows = loading.load("sicck", data=data)
+def test_each_pair_occurs_in_both_directions(write_pairs):
+    rows = loading.load("sicck", data=write_pairs(PAIRS))
     as_they_are = {row["pair"]: row for row in rows if not row["reverse"]}
     exchanged = {row["pair"]: row for row in rows if row["reverse"]}
     assert len(rows) == 2 * len(as_they_are) == 2 * len(exchanged)
@@ -59,6 +56,13 @@ def test_official_set_has_three_and_two_label_versions(file):
     three = loading.load("sicck", "official-three_way", file=file)
     assert set(three["target"]) == set(LABELS)
     assert [LABELS[label] for label in three["label"]] == list(three["target"])
+
+
+def test_damaged_official_file_is_rejected(file, tmp_path):
+    damaged = tmp_path / "damaged.csv"
+    damaged.write_bytes(Path(file).read_bytes().replace(b"Universal", b"Modal"))
+    with pytest.raises(DataError, match=r"damaged\.csv: expected SICCK-Ground-Truth-apr24\.csv with sha256"):
+        loading.load("sicck", "official", file=str(damaged))
 
 
 def test_two_label_model_is_scored_on_three_labels(file):

@@ -148,6 +148,7 @@ def test_page_explains_every_score_of_example(name):
         ({**ONE, "predictions": ["a", "b"]}, "{}", "expected integers"),
         (ONE, "[1]", "TypeError"),
         (ONE, "{", "JSONDecodeError"),
+        (ONE, '{"resamples": "many"}', "TypeError"),
         (ONE, '{"resamples": 1000000000}', "resamples: expected at most 10,000 on this page"),
     ],
 )

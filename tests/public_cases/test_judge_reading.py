@@ -166,6 +166,7 @@ def test_stated_answer_wins_over_words_before_it(text):
         (words("はい", "いいえ"), "いいえ、違います。", NO),
         (DEFAULT_WORDS, "Yes/No/Maybe: Maybe", "neutral"),
         (DEFAULT_WORDS, "No reason to think so", None),
+        (DEFAULT_WORDS, "There is no way to tell.", None),
         (DEFAULT_WORDS, "Neutral", "neutral"),
         (DEFAULT_WORDS, "1. Yes", YES),
         (DEFAULT_WORDS, "not_entailment", None),

@@ -87,6 +87,13 @@ def test_empty_subset_has_no_values():
     }
 
 
+def test_drop_is_resampled_jointly():
+    # CS_0.5 contains all but one example, so both accuracies vary together and the drop hardly varies.
+    predictions, references = np.random.default_rng(0).integers(0, 3, (2, 400))
+    subset = compositionality_sensitivity(predictions, references, [0.0] + [1.0] * 399)["subsets"][1]
+    assert subset["drop"].high - subset["drop"].low < (subset["accuracy"].high - subset["accuracy"].low) / 5
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
