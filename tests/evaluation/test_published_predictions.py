@@ -239,12 +239,11 @@ def test_script_fills_all_blocks_of_a_new_page(script, monkeypatch, tmp_path):
 @pytest.mark.nightly
 @runs_in("shared_hub_client")
 def test_accuracies_are_those_of_sources():
-    import sys
-
     import unbag
 
-    sys.path.insert(0, str(BENCHMARKS))
-    from published_predictions import SPLITS
+    with pytest.MonkeyPatch.context() as patch:  # other tests run in this process
+        patch.syspath_prepend(str(BENCHMARKS))
+        from published_predictions import SPLITS
 
     text = (PREDICTIONS / "SOURCES.md").read_text(encoding="utf-8")
     stated = {

@@ -29,7 +29,9 @@ from typing import Any
 
 import pytest
 
-_SECONDS_PER_TEST = 120
+# Ends a test that hangs, and with it all later tests of the process. Longer than any test takes on a busy machine, and
+# less than the `faulthandler_timeout` of pytest, so that the stack of this process is printed.
+_SECONDS_PER_TEST = 1_000
 
 
 class ClientProcess(ProcessPoolExecutor):
