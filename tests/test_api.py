@@ -110,8 +110,6 @@ def test_report_save_equals_output_dir(report, named, tmp_path):
 
 
 def test_html_report_equals_that_of_command(report, tmp_path):
-    pytest.importorskip("jinja2")
-    pytest.importorskip("vl_convert")
     path = report.to_html(tmp_path / "of-python.html")
     html.write_report([report.folder], tmp_path / "of-command.html")
     assert path.read_bytes() == (tmp_path / "of-command.html").read_bytes()

@@ -190,12 +190,9 @@ def test_sicck_reads_four_way_predictions_by_reverse_rule(sicck_rows):
 def test_candidates_are_shortest_rows_for_every_model():
     rows = _build_pairs(120, premise=["word " * (1 + number % 7) for number in range(120)])
     shown = [_select_short(plain, rows, _build_predictions(*[label] * 120)) for label in ("neutral", "entailment")]
-    assert [[each.id for each in some] for some in shown] == [[f"r{i}" for i in _by_length(rows)[:CANDIDATES]]] * 2
+    by_length = sorted(range(len(rows)), key=lambda row: len(rows[row]["premise"] + rows[row]["hypothesis"]))
+    assert [[each.id for each in some] for some in shown] == [[f"r{i}" for i in by_length[:CANDIDATES]]] * 2
     assert [{each.outcome for each in some} for some in shown] == [{"right"}, {"wrong"}]
-
-
-def _by_length(rows):
-    return sorted(range(len(rows)), key=lambda row: len(rows[row]["premise"] + rows[row]["hypothesis"]))
 
 
 def test_candidates_are_perturbed_rows():
@@ -231,22 +228,21 @@ def _list_marked_words(text, marks):
     return [text[start:end] for start, end, _ in marks]
 
 
-def test_whole_words_are_marked_ignoring_case():
-    text = "Dogs chase a dog; the dogged DOG sleeps."
-    assert _list_marked_words(text, mark_phrases(text, ["dog"], "misleads")) == ["dog", "DOG"]
-
-
-def test_phrase_is_one_mark_and_longest_wins():
-    text = "Two men play an electric  guitar in a guitar shop."
-    assert _list_marked_words(text, mark_phrases(text, ["guitar", "electric guitar"], "replaced")) == [
-        "electric  guitar",
-        "guitar",
-    ]
-
-
-def test_word_part_is_marked_if_no_whole_word_matches():
-    assert _list_marked_words("He doesn't run.", mark_phrases("He doesn't run.", ["n't"], "misleads")) == ["n't"]
-    assert _list_marked_words("两只狗在跑", mark_phrases("两只狗在跑", ["狗"], "misleads")) == ["狗"]
+@pytest.mark.parametrize(
+    ("text", "phrases", "marked"),
+    [
+        ("Dogs chase a dog; the dogged DOG sleeps.", ["dog"], ["dog", "DOG"]),
+        (
+            "Two men play an electric  guitar in a guitar shop.",
+            ["guitar", "electric guitar"],
+            ["electric  guitar", "guitar"],  # the longest phrase is one mark
+        ),
+        ("He doesn't run.", ["n't"], ["n't"]),  # a part of a word, if no whole word matches
+        ("两只狗在跑", ["狗"], ["狗"]),
+    ],
+)
+def test_whole_words_or_else_parts_are_marked(text, phrases, marked):
+    assert _list_marked_words(text, mark_phrases(text, phrases, "misleads")) == marked
 
 
 def test_adjacent_words_are_marked_as_runs():

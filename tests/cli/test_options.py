@@ -117,7 +117,7 @@ def test_version_is_package_version():
     assert run_unbag("--version").output == f"unbag {version('unbag')}\n"
 
 
-def test_every_command_has_quiet_and_verbose(tmp_path):
+def test_every_command_has_quiet_and_verbose():
     for path, command in iter_commands():
         assert {"-q", "--quiet", "-v", "--verbose"} <= {name for param in command.params for name in param.opts}, path
     both = run_unbag("sets", "-q", "-v")

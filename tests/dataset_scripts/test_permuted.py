@@ -80,16 +80,12 @@ ENOUGH = (
 )
 
 
-@pytest.fixture
-def few_orders(write_pairs):
-    return write_pairs([(*pair, "neutral") for pair in (*FEW, ENOUGH, ("A dog", "It runs"))])
+def test_examples_dropped_in_mode_are_counted_and_reported(write_pairs, tmp_path):
+    few_orders = write_pairs([(*pair, "neutral") for pair in (*FEW, ENOUGH, ("A dog", "It runs"))])
 
-
-def test_examples_dropped_in_mode_are_counted_and_reported(few_orders, tmp_path):
     def excluded(**options):
-        return build_requested_set(SetRequest("permuted", options={"data": few_orders, "q": 70, **options})).data[
-            "excluded"
-        ]
+        built = build_requested_set(SetRequest("permuted", options={"data": few_orders, "q": 70, **options}))
+        return built.data["excluded"]
 
     assert excluded() == {"too short to permute": 1}
     reasons = {"too short to permute": 1, "with fewer than 70 different permutations": 2}

@@ -1,5 +1,3 @@
-import pytest
-
 from tests.challenge_sets.perturbations.test_recombined import CLAIM, OTHERS
 from unbag.challenge_sets import loading
 
@@ -14,13 +12,9 @@ PAIRS = [
 ]
 
 
-@pytest.fixture
-def options(write_pairs, pipeline):
-    return {"data": write_pairs(PAIRS, ids=range(len(PAIRS))), "pipeline": pipeline, "k": "1,4"}
-
-
-def test_rows_come_from_entailed_pairs_with_argument(options):
-    rows = loading.load("recombined", **options)
+def test_rows_come_from_entailed_pairs_with_argument(write_pairs, pipeline):
+    data = write_pairs(PAIRS, ids=range(len(PAIRS)))
+    rows = loading.load("recombined", data=data, pipeline=pipeline, k="1,4")
     assert {row["source_id"] for row in rows} == {"0", "3"}
     assert rows.features["label"].names == ["entailment", "not_entailment"]
     operations = {row["id"]: (row["operation"], row["label"]) for row in rows}

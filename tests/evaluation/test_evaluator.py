@@ -77,7 +77,7 @@ def test_two_runs_write_identical_results_files(tmp_path, set_request):
     assert str(tmp_path.parent) not in texts[0], "a path of the machine is no part of a result"
 
 
-def test_sampled_examples_do_not_depend_on_other_rows(tmp_path, set_request):
+def test_sampled_examples_do_not_depend_on_other_rows(set_request):
     few = build_requested_set(SetRequest("permuted", options=set_request.options, max_examples=7))
     more = build_requested_set(SetRequest("permuted", options=set_request.options, max_examples=20))
     assert len(few.rows) == 7 * 6
@@ -110,7 +110,7 @@ def test_device_is_validated_unless_a_cluster_runs_the_model(tmp_path, set_reque
         evaluate_all(["org/model"], [set_request], **asked)
 
 
-def test_evaluate_without_usable_pairs_is_rejected(tmp_path, set_request):
+def test_evaluate_without_usable_pairs_is_rejected(set_request):
     none = SetRequest("permuted", options={**set_request.options, "min_words": 50})
     with pytest.raises(ValueError, match=r"none of the pairs are suitable.*min_words=50") as raised:
         build_requested_set(none)

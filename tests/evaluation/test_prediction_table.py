@@ -4,6 +4,7 @@ import csv
 import json
 
 import numpy as np
+import pandas
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -60,7 +61,6 @@ def test_awkward_text_round_trips_through_csv(tmp_path):
     assert (first["model"], first["set"], first["data"], first["id"]) == ("model", "plain", "ours.jsonl", "row-0")
     assert (first["gold"], first["prediction"], first["entailment"]) == ("entailment", "neutral", "0.123457")
     assert (second["gold"], second["prediction"]) == ("contradiction", "entailment")
-    pandas = pytest.importorskip("pandas")
     frame = pandas.read_csv(tmp_path / "rows.csv")
     assert frame["premise"].tolist() == [AWKWARD, "Plain."]
     assert frame["hypothesis"].tolist() == ["=1+1, or Ünïcode"] * 2

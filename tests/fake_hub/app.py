@@ -34,7 +34,6 @@ class LoggedRequest:
     proxy, has the whole URL here, or `host:port` if the method is CONNECT."""
     query: str
     status: int | None  # None if the connection was closed before
-    host: str
     token_in_url: bool  # whether the URL contained a token, which is an error
 
     @property
@@ -109,9 +108,9 @@ class HubApp:
             return HubError(500, f"the test hub failed: {error!r}").response()
 
     def _add_to_log(self, request: Request, path: str, status: int | None) -> None:
-        query, host = request.url.query, request.headers.get("host", "")
+        query = request.url.query
         shown = [self._token.sub("***", each) for each in (path, query)]
-        self._log.append(LoggedRequest(request.method, *shown, status, host, shown != [path, query]))
+        self._log.append(LoggedRequest(request.method, *shown, status, shown != [path, query]))
 
     async def _control(self, request: Request) -> Response:
         """Return the log of requests, or replace or return the armed faults."""

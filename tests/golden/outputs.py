@@ -109,7 +109,7 @@ def create_outputs(
 def requests() -> dict[str, SetRequest]:
     """Return every set of the small corpus, and some of them with other options, by name."""
     cs = {"train_data": ("train.jsonl",), "pipeline": "all"}
-    found = {
+    return {
         "breaking_nli": SetRequest("breaking_nli", options=_OWN | {"train_data": ("train.jsonl", "pairs.jsonl")}),
         "breaking_nli-similarity": SetRequest("breaking_nli", options=_OWN | {"q": 9, "embeddings": "words.txt"}),
         "cs_lambda": SetRequest("cs_lambda", options=_OWN | cs),
@@ -126,7 +126,6 @@ def requests() -> dict[str, SetRequest]:
         "sicck-combinations": SetRequest("sicck", options=_SEEDS | {"combinations": True, "space": "seven_way"}),
         "swapped": SetRequest("swapped", options=_OWN),
     }
-    return found
 
 
 def shared_requests(shared: Path) -> dict[str, SetRequest]:

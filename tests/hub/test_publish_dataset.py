@@ -23,19 +23,11 @@ _DAILY = ("permuted", "plain", "resnli", "swapped")  # the nightly tests publish
 _TO = "org"
 
 
-def _card(commands, repo):
-    return _file(commands, repo, "README.md").decode()
-
-
 def _file(commands, repo, path):
     from urllib.request import ProxyHandler, build_opener
 
     with build_opener(ProxyHandler({})).open(f"{commands.hub.endpoint}/datasets/{repo}/resolve/main/{path}") as answer:
         return answer.read()
-
-
-def _metadata(card):
-    return yaml.safe_load(card.split("---\n")[1])
 
 
 @pytest.fixture(scope="session")
@@ -89,8 +81,8 @@ def test_published_rows_equal_built_rows(published, commands, vectors):
 
 
 def test_card_describes_content_and_sources(published, commands):
-    card = _card(commands, "org/permuted")
-    metadata = _metadata(card)
+    card = _file(commands, "org/permuted", "README.md").decode()
+    metadata = yaml.safe_load(card.split("---\n")[1])
     assert metadata["license"] == "cc-by-sa-4.0"
     assert metadata["source_datasets"] == ["stanfordnlp/snli"]
     assert metadata["configs"][0]["default"] is True

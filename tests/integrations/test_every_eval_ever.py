@@ -186,7 +186,7 @@ def test_endpoint_parameters_are_generation_arguments(tmp_path):
         assert "base_url" not in json.dumps(record)
 
 
-def test_source_is_published_set_corpus_or_own_pairs(tmp_path):
+def test_source_is_published_set_corpus_or_own_pairs():
     result = next(each for each in _read("transformer") if each.set == "plain")
 
     def source(result, hub=None):

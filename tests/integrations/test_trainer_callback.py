@@ -159,16 +159,19 @@ def test_callback_invalid_settings_are_rejected(tiny_bert, pairs_path, requests,
         unbag.UnbagCallback(trainer, SetRequest("swapped", options={"data": "missing.jsonl"}))
 
 
-def test_unknown_best_metric_is_rejected_before_sets_are_built(tiny_bert, pairs_path, requests, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("best", "message"),
+    [
+        ("unbag_permuted_pc", rf"one of .*{P_C}, .*got 'unbag_permuted_pc'"),
+        (P_C, f"greater_is_better: expected False for {P_C}, got True"),
+    ],
+)
+def test_invalid_best_metric_is_rejected_before_sets_are_built(
+    tiny_bert, pairs_path, requests, tmp_path, monkeypatch, best, message
+):
     monkeypatch.setattr("unbag.integrations.trainer_callback.build_sets", None)
-    trainer = build_trainer(tiny_bert, pairs_path, tmp_path, metric_for_best_model="unbag_permuted_pc")
-    with pytest.raises(ValueError, match=rf"one of .*{P_C}, .*got 'unbag_permuted_pc'"):
-        unbag.UnbagCallback(trainer, requests)
-
-
-def test_best_metric_with_wrong_direction_is_rejected(tiny_bert, pairs_path, requests, tmp_path):
-    trainer = build_trainer(tiny_bert, pairs_path, tmp_path, metric_for_best_model=P_C)
-    with pytest.raises(ValueError, match=f"greater_is_better: expected False for {P_C}, got True"):
+    trainer = build_trainer(tiny_bert, pairs_path, tmp_path, metric_for_best_model=best)
+    with pytest.raises(ValueError, match=message):
         unbag.UnbagCallback(trainer, requests)
 
 

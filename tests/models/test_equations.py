@@ -19,11 +19,6 @@ def get_sentence_vectors(network):
     return vectors(network, PAIR[0]), vectors(network, PAIR[1])
 
 
-def logits(network):
-    with torch.no_grad():
-        return network(**encode())[0][0]  # in a batch with the other pairs, so that there is padding
-
-
 def step(weights, x, h, c):
     """Take one step of an LSTM (Hochreiter & Schmidhuber 1997), torch's order of gates: i, f, g, o."""
     w_ih, w_hh, b_ih, b_hh = weights
@@ -327,7 +322,8 @@ FORMULATIONS = {
 def test_logits_equal_equations_of_paper(name, options):
     network = tiny_model(name, **options)
     with torch.no_grad():
-        torch.testing.assert_close(logits(network), FORMULATIONS[name](network), atol=1e-5, rtol=1e-4)
+        logits = network(**encode())[0][0]  # in a batch with the other pairs, so that there is padding
+        torch.testing.assert_close(logits, FORMULATIONS[name](network), atol=1e-5, rtol=1e-4)
 
 
 def test_far_distances_share_one_bias():

@@ -32,7 +32,6 @@ def test_both_sentences_begin_with_bos():
 @pytest.mark.parametrize("sentence", SENTENCES)
 def test_words_do_not_cross_token_boundaries(sentence):
     """Therefore the words of a sentence are the words of its tokens in any order."""
-    pytest.importorskip("spacy")
     tokens = tokenize(sentence).texts
     assert Counter(split_words(sentence)) == Counter(word for token in tokens for word in split_words(token))
     assert Counter(split_words(" ".join(tokens[::-1]))) == Counter(split_words(sentence))

@@ -96,7 +96,7 @@ def test_score_of_one_answer_is_its_logit(causal, tmp_path):
     np.testing.assert_allclose(np.log(found[:, 0] / found[:, 1]), expected, atol=1e-4)
 
 
-def test_each_advice_for_a_text_to_text_model_works(t5, tmp_path):
+def test_each_advice_for_a_text_to_text_model_works(t5):
     folder, _ = t5
     with pytest.raises(ModelError, match=rf"got a text-to-text model .* pass causal:{folder}, and the prompt"):
         load_predictor(str(folder), threshold=0.5)

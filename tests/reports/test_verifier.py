@@ -35,12 +35,6 @@ def build_verified_result(name="model", noise=0.1, *, has_probabilities=True, ro
     return replace(made, scores={**made.scores, VERIFICATION: found})
 
 
-def render(renderable):
-    console = Console(width=80, record=True, file=io.StringIO())
-    console.print(renderable)
-    return console.export_text()
-
-
 def build_group(*made):
     return ResultGroup(
         "set-0", "ours", tuple(ScoredModel(ReportModel(each.model["name"], {}, False), each, None) for each in made)
@@ -86,7 +80,9 @@ def test_summary_states_lowest_safe_target_and_recall():
 
 def test_several_verifiers_are_compared_by_auroc_and_recall():
     made = [build_verified_result("sharp"), build_verified_result("dull", noise=0.5)]
-    text = render(verifier.build_verifier_comparison(made))
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(verifier.build_verifier_comparison(made))
+    text = console.export_text()
     assert "Unchanged pairs: recall with at most 5 % false positives (95 % confidence)" in " ".join(text.split())
     assert "recall at 5 %" in text
     assert text.index("sharp") < text.index("dull")

@@ -83,10 +83,6 @@ def both(env, cwd, *command):
     return "".join(process.communicate()[1] for process in processes)
 
 
-def left_over(folder):
-    return [path for path in folder.rglob(".*") if path.name.endswith((".lock", ".part"))]
-
-
 @pytest.mark.nightly
 @pytest.mark.slow
 def test_two_evaluations_in_one_folder_give_result_of_one(tmp_path, env):
@@ -104,7 +100,7 @@ def test_two_evaluations_in_one_folder_give_result_of_one(tmp_path, env):
     for name, path in one.items():
         if name not in ("run.yaml",) and not name.endswith("manifest.json"):  # these contain paths and times
             assert path.read_bytes() == two[name].read_bytes(), name
-    assert not left_over(tmp_path)
+    assert not [path for path in tmp_path.rglob(".*") if path.name.endswith((".lock", ".part"))]
 
 
 def test_concurrent_initialization_creates_model_once(isolated_cache, tmp_path, monkeypatch):

@@ -2,6 +2,7 @@ import re
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from unbag.scoring.uncertainty_partitions import uncertainty_partitions
 
@@ -9,10 +10,6 @@ from unbag.scoring.uncertainty_partitions import uncertainty_partitions
 REFERENCES = [0, 1, 0, 1, 2, 0, 1, 2, 2]
 PREDICTIONS = [0, 1, 0, 2, 1, 0, 2, 2, 1]
 PARTITIONS = [0, 0, 1, 1, 1, 2, 2, 2, 2]
-
-
-def _score(**options):
-    return uncertainty_partitions(PREDICTIONS, REFERENCES, PARTITIONS, **options)
 
 
 def _sample_inputs(seed=0, n=600, m=20):
@@ -29,7 +26,7 @@ def _sample_inputs(seed=0, n=600, m=20):
 
 
 def test_all_metrics_equal_hand_computed_values():
-    scores = _score()
+    scores = uncertainty_partitions(PREDICTIONS, REFERENCES, PARTITIONS)
     assert scores["accuracy"].value == 5 / 9
     assert [(row["partition"], row["accuracy"].value, row["accuracy"].n) for row in scores["by_partition"]] == [
         (0, 1.0, 2),
@@ -46,7 +43,6 @@ def test_all_metrics_equal_hand_computed_values():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_rank_correlation_equals_scipy(seed):
-    stats = pytest.importorskip("scipy.stats")
     scores = uncertainty_partitions(**_sample_inputs(seed, n=120), resamples=0)
     accuracies = [row["accuracy"].value for row in scores["by_partition"]]
     assert len(set(accuracies)) < len(accuracies), "no ties, so this test would not show how they are treated"

@@ -54,7 +54,7 @@ def test_second_run_is_rejected_and_signal_allows_resuming(
 
 
 @pytest.mark.nightly
-def test_killed_worker_gives_one_line_error_and_run_resumes(tmp_path, finetune, caplog):
+def test_killed_worker_gives_one_line_error_and_run_resumes(finetune, caplog):
     others = {child.pid for child in multiprocessing.active_children()}  # for example a client process of other tests
 
     def kill_worker(step, total, status):

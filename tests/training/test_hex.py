@@ -190,7 +190,8 @@ def test_second_form_adds_weighted_superficial_loss():
     encoded = encode()
     found, without = objective(LABELS, **encoded), first(LABELS, **encoded)
     with torch.no_grad():
-        f_g = objective.branch(objective.branch.compute_mean(**select_inputs(encoded))) + get_last_layer(objective).bias
+        mean = objective.branch.compute_mean(encoded["input_ids"], encoded["attention_mask"])
+        f_g = objective.branch(mean) + get_last_layer(objective).bias
     assert torch.equal(found.logits, without.logits), "what predicts is F_L in both"
     assert found.loss.item() == pytest.approx(cross_entropy(without.logits + 0.5 * f_g, LABELS).item(), abs=1e-6)
     assert abs(found.loss.item() - without.loss.item()) > 0.01, "the same, so this test would show nothing"
@@ -248,10 +249,6 @@ def test_loss_and_gradients_are_finite_under_autocast(b, superficially):
         assert parameter.grad.isfinite().all()
 
 
-def select_inputs(encoded):
-    return {name: encoded[name] for name in ("input_ids", "attention_mask")}
-
-
 def train_steps(objective, n):
     """Train for n steps on the same batch, and return the losses."""
     objective.train()
@@ -267,15 +264,11 @@ def train_steps(objective, n):
     return losses
 
 
-def train_objective(n=8):
-    objective = build_objective(warm_start=0.25)
-    return objective, train_steps(objective, n)
-
-
 @pytest.fixture(scope="module")
 def finished_objective(tmp_path_factory):
     """Return a trained objective with ω* fitted, and its output folder."""
-    objective, _ = train_objective()
+    objective = build_objective(warm_start=0.25)
+    train_steps(objective, 8)
     trainer = objective.trainer
     trainer.train_dataset, trainer.data_collator = PAIRS, encode  # in two batches
     trainer.finish()

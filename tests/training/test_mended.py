@@ -140,16 +140,9 @@ def test_mislabelled_original_is_compared_only_with_label_map(compare_with_origi
         assert reason.endswith(f"or --label-map {','.join(LABELS)} if the declared order is correct")
 
 
-def test_mend_of_several_seeds_is_rejected(mend, options):
+def test_mend_of_several_seeds_is_rejected(mend):
     with pytest.raises(ValueError, match="mend trains one model, got 2"):
         mend(seeds=[1, 2])
-
-
-@pytest.fixture
-def trained_classifier(finetune, options):
-    """Train a classifier briefly, and return its folder."""
-    finetune(max_steps=6, batch_size=24)
-    return options["output_dir"].rename(options["output_dir"].with_name("plain"))
 
 
 class Stopped(Exception):
@@ -157,7 +150,9 @@ class Stopped(Exception):
 
 
 @pytest.mark.slow
-def test_interpolated_mend_publishes_weights_of_chosen_alpha(mend, options, trained_classifier, monkeypatch):
+def test_interpolated_mend_publishes_weights_of_chosen_alpha(finetune, mend, options, monkeypatch):
+    finetune(max_steps=6, batch_size=24)
+    trained_classifier = options["output_dir"].rename(options["output_dir"].with_name("plain"))
     common = {"model": str(trained_classifier), "no_evaluate": True, "max_steps": 6, "save_steps": 2}
     [trained] = mend(**common)["runs"]
     whole = options["output_dir"].rename(options["output_dir"].with_name("whole"))

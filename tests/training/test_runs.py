@@ -177,7 +177,7 @@ def test_output_loads_with_transformers(finetune, options):
     assert "/" not in json.dumps({**record, "environment": None}), "a path of this machine is in the record"
 
 
-def test_classifier_keeps_head_and_label_order(finetune, tiny_bert, make_model):
+def test_classifier_keeps_head_and_label_order(finetune, tiny_bert):
     record, weights = finetune(model=str(tiny_bert), max_steps=1, learning_rate=1e-9)
     assert record["label_order"] == ["contradiction", "entailment", "neutral"]
     before = AutoModelForSequenceClassification.from_pretrained(tiny_bert)
@@ -194,14 +194,10 @@ def test_head_with_other_labels_is_rejected(make_model, finetune):
     assert record["label_order"] == ["neutral", "entailment", "contradiction"]
 
 
-@pytest.fixture
-def early_stopping(tmp_path):
-    """Return options of a run with rotated validation labels, so that better training gives a lower accuracy."""
+def test_early_stopping_keeps_and_resumes_best_model(finetune, tmp_path):
+    # With rotated validation labels, better training gives a lower accuracy.
     against = write_pairs(tmp_path / "against.csv", [(p, h, TURNED[label]) for p, h, label in PAIRS])
-    return {"validation": (str(against),), "max_steps": 400, "eval_steps": 5, "early_stopping_patience": 2}
-
-
-def test_early_stopping_keeps_and_resumes_best_model(finetune, tmp_path, early_stopping):
+    early_stopping = {"validation": (str(against),), "max_steps": 400, "eval_steps": 5, "early_stopping_patience": 2}
     record, unbroken = finetune(**early_stopping, output_dir=tmp_path / "unbroken")
     accuracies = [found["all"]["accuracy"] for found in record["evaluations"]]
     best = record["best_evaluation"]["step"]
@@ -271,7 +267,7 @@ def test_other_word_orders_change_training(finetune, options, order):
     assert not has_equal_weights(natural, other)
 
 
-def test_run_resumes_only_from_own_checkpoint(finetune, options, dropout_model, tmp_path):
+def test_run_resumes_only_from_own_checkpoint(finetune, dropout_model, tmp_path):
     finetune = partial(finetune, model=str(dropout_model))
     train_until(7, finetune, save_steps=3)
     with pytest.raises(ValueError, match=re.escape("checkpoint of another run: config.seed was 13, is 14")):

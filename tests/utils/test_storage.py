@@ -8,12 +8,9 @@ import pytest
 from unbag.utils.storage import StorageFolder, upload_files
 
 
-@pytest.fixture(params=["a path", "memory"])
-def folder(request, tmp_path):
-    return StorageFolder(tmp_path / "a" if request.param == "a path" else f"memory://{tmp_path.name}/a")
-
-
-def test_files_are_written_read_listed_and_removed(folder):
+@pytest.mark.parametrize("is_remote", [False, True])
+def test_files_are_written_read_listed_and_removed(tmp_path, is_remote):
+    folder = StorageFolder(f"memory://{tmp_path.name}/a" if is_remote else tmp_path / "a")
     assert folder.list_names() == []
     folder.write("b.json", b"1")
     folder.write("a.json", b"2")

@@ -159,31 +159,25 @@ def test_pair_without_known_tokens_has_chance_uncertainty():
     assert model.compute_uncertainty(nothing, np.array([1])) == pytest.approx([2 / 3])
 
 
-def test_fit_on_separable_labels_raises():
-    counts = sparse.csr_matrix(np.eye(6, dtype=np.float32))
-    with pytest.raises(
-        ValueError,
-        match=r"got 6 pairs that a linear model on mean embeddings of 6 dimensions classifies.*fewer dimensions",
-    ):
-        fit_mean_embedding_model(counts, np.eye(6, dtype=np.float32), np.array([0, 1, 2] * 2))
-
-
 @pytest.mark.parametrize(
-    ("labels", "words"),
-    [([0, 1], "3 texts, 2 labels"), ([0, 2, 0], r"label ids \[0, 2\]"), ([0, 0, 0], r"label ids \[0\]")],
+    ("counts", "vectors", "labels", "words"),
+    [
+        (
+            np.eye(6),
+            np.eye(6),
+            [0, 1, 2] * 2,
+            r"got 6 pairs that a linear model on mean embeddings of 6 dimensions classifies.*fewer dimensions",
+        ),
+        (np.eye(3), np.eye(3), [0, 1], "3 texts, 2 labels"),
+        (np.eye(3), np.eye(3), [0, 2, 0], r"label ids \[0, 2\]"),
+        (np.eye(3), np.eye(3), [0, 0, 0], r"label ids \[0\]"),
+        (np.zeros((3, 5)), np.ones((5, 2)), [0, 1, 2], "got none; check the language of the embeddings"),
+    ],
 )
-def test_fit_with_missing_labels_raises(labels, words):
+def test_fit_on_unsuitable_pairs_raises(counts, vectors, labels, words):
+    counts, vectors = sparse.csr_matrix(counts, dtype=np.float32), vectors.astype(np.float32)
     with pytest.raises(ValueError, match=words):
-        fit_mean_embedding_model(
-            sparse.csr_matrix(np.eye(3, dtype=np.float32)), np.eye(3, dtype=np.float32), np.array(labels)
-        )
-
-
-def test_fit_without_known_tokens_raises():
-    with pytest.raises(ValueError, match="got none; check the language of the embeddings"):
-        fit_mean_embedding_model(
-            sparse.csr_matrix((3, 5), dtype=np.float32), np.ones((5, 2), dtype=np.float32), np.array([0, 1, 2])
-        )
+        fit_mean_embedding_model(counts, vectors, np.array(labels))
 
 
 def test_fit_without_convergence_raises(monkeypatch):

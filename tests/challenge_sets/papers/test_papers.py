@@ -19,12 +19,6 @@ def _read_column(table, name):
     return [row[len(table.keys) + table.values.index(name)] for row in table.rows]
 
 
-def _find_row(short, number, *keys):
-    table = papers.get_paper_table(short, number)
-    [row] = [row for row in table.rows if row[: len(keys)] == keys]
-    return row[len(table.keys) :]
-
-
 def test_every_set_has_tables_with_unique_names():
     assert {table.set for table in TABLES} | {"negation", "recombined"} == set(
         scripts.list_script_folders("dataset_scripts")
@@ -81,7 +75,9 @@ def test_rows_are_complete_and_unique():
     ],
 )
 def test_values_equal_those_of_paper(short, number, keys, printed):
-    assert _find_row(short, number, *keys) == printed
+    table = papers.get_paper_table(short, number)
+    [row] = [row for row in table.rows if row[: len(keys)] == keys]
+    assert row[len(table.keys) :] == printed
 
 
 def test_means_of_sinha_table_2_are_consistent():

@@ -3,6 +3,7 @@
 import pyarrow.parquet as pq
 import pytest
 
+from unbag.challenge_sets.perturbations.addamod import AdjectiveCounts
 from unbag.data.text.parses import Parse
 
 REAL_PREMISES = 600
@@ -17,6 +18,11 @@ def real_premises(shared):
 @pytest.fixture(scope="session")
 def real_parses(parser, real_premises):
     return list(parser.parse(real_premises))
+
+
+@pytest.fixture(scope="session")
+def real_adjectives(real_parses):
+    return AdjectiveCounts(real_parses)
 
 
 @pytest.fixture

@@ -228,12 +228,11 @@ def test_addamod_excludes_group_with_listed_members(parser):
     }
 
 
-def test_real_pairs_differ_in_adjective_position(real_parses):
-    adjectives = AdjectiveCounts(real_parses)
+def test_real_pairs_differ_in_adjective_position(real_parses, real_adjectives):
     made = [
         (parse, addition)
         for parse in real_parses
-        if isinstance(addition := build_addamod_pair(parse, adjectives, min_count=1), AddAmodPair)
+        if isinstance(addition := build_addamod_pair(parse, real_adjectives, min_count=1), AddAmodPair)
     ]
     assert len(made) > 30
     for parse, addition in made:

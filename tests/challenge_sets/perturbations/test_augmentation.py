@@ -70,20 +70,13 @@ def test_kind_of_parses_id():
 
 
 @pytest.fixture(scope="module")
-def adjectives(real_parses):
-    from unbag.challenge_sets.perturbations.addamod import AdjectiveCounts
-
-    return AdjectiveCounts(real_parses)
-
-
-@pytest.fixture(scope="module")
-def words_by_half(parser, real_premises, adjectives):
+def words_by_half(parser, real_premises, real_adjectives):
     """Return the words that the pairs of each half depend on, by pair type."""
     examples = [Example(str(i), text, "", "neutral") for i, text in enumerate(real_premises)]
     counts = count_words_and_bigrams(examples)
     words = {}
     for half in (TRAINING, HELD_OUT):
-        operators = build_soswap_addamod_operators(adjectives=adjectives, min_count=1, words=half)
+        operators = build_soswap_addamod_operators(adjectives=real_adjectives, min_count=1, words=half)
         rows = list(iter_soswap_addamod_rows(examples, parser, operators))
         words[half, "soswap"] = {tuple(_list_nouns(parser, row)) for row in rows if row["kind"] == "soswap"}
         words[half, "addamod"] = {
@@ -92,7 +85,10 @@ def words_by_half(parser, real_premises, adjectives):
         substituter = Substituter(counts, lists=(*WORD_LISTS, *NEUTRAL_LISTS), words=half)
         pairs = sample_generated_pairs(create_substituted_generator(real_premises, substituter), epoch=0, n_pairs=60)
         words[half, "substituted"] = {
-            " ".join(side).lower() for pair in pairs for side in _difference(pair.premise, pair.hypothesis)
+            " ".join(side).lower()
+            for pair in pairs
+            for found in [find_phrase_difference(pair.premise, pair.hypothesis)]
+            for side in (found.old, found.new)
         }
     return words
 
@@ -102,11 +98,6 @@ def _list_nouns(parser, row):
 
     [parse] = parser.parse([row["premise"]])
     return swap_subject_and_object(parse).lemmas
-
-
-def _difference(premise, hypothesis):
-    found = find_phrase_difference(premise, hypothesis)
-    return found.old, found.new
 
 
 @pytest.mark.nightly

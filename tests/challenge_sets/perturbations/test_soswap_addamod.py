@@ -71,13 +71,6 @@ def test_number_of_snli_swaps_equals_card(shared, parser):
     assert counts["soswap"] == pytest.approx(380, abs=10)
 
 
-@pytest.fixture(scope="module")
-def real_adjectives(real_parses):
-    from unbag.challenge_sets.perturbations.addamod import AdjectiveCounts
-
-    return AdjectiveCounts(real_parses)
-
-
 @pytest.mark.parametrize("kind", ["soswap", "addamod"])
 def test_sample_epoch_depends_on_seed_and_epoch(parser, real_premises, real_adjectives, kind):
     def sample_pairs(number, seed=13, pairs=40):
@@ -117,7 +110,7 @@ def test_sample_epoch_is_lazy(real_premises, real_parses):
     assert some[-1].premise == taken[-1]
 
 
-def test_sample_epoch_with_few_premises_repeats_them(parser, adjectives):
+def test_sample_epoch_with_few_premises_repeats_them(parser):
     premises = [*dict.fromkeys(PREMISES)]
     made = list(sample_generated_pairs(create_soswap_generator(premises, parser), epoch=0, n_pairs=8))
     assert len(made) == 8

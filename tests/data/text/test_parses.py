@@ -77,7 +77,8 @@ def test_parses_with_missing_tagger_parses_all_sentences(pipeline, tmp_path, mon
 
 
 def test_pipeline_without_parser_raises(tmp_path):
-    spacy = pytest.importorskip("spacy")
+    import spacy
+
     spacy.blank("en").to_disk(tmp_path / "blank")
     with pytest.raises(ValueError, match=r"without DEP, POS, TAG, LEMMA \(components: none\)"):
         Parser(tmp_path / "blank", cache=tmp_path)

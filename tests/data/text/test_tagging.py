@@ -71,7 +71,6 @@ def test_each_pipeline_has_separate_cache(pipeline, tmp_path, monkeypatch):
 
 
 def test_unknown_pipeline_raises(tmp_path):
-    pytest.importorskip("spacy")
     with pytest.raises(ValueError, match=r"expected an installed spaCy pipeline.*'no_such_pipeline'"):
         Tagger("no_such_pipeline", cache=tmp_path)
 

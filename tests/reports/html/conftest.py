@@ -80,7 +80,6 @@ def folders(run):
 @pytest.fixture(scope="session")
 def report(run, folders):
     """Return the report of all folders."""
-    pytest.importorskip("vl_convert")
     html.write_report(folders, run / "report.html")
     return run / "report.html"
 

@@ -23,14 +23,12 @@ from unbag.evaluation.outcome import EvaluationOutcome
 from unbag.evaluation.result_folder import FolderContents
 from unbag.evaluation.verdict import format_verdict
 from unbag.reports import html
+from unbag.reports.html import charts, page
 from unbag.reports.html import data as profile
 from unbag.reports.html.data import load_report_data
+from unbag.reports.html.page import iter_paper_figures
 from unbag.reports.terminal import build_prompt_table, build_summary_table
 from unbag.scoring.bootstrap import Estimate
-
-page = pytest.importorskip("unbag.reports.html.page")
-charts = pytest.importorskip("unbag.reports.html.charts")
-iter_paper_figures = page.iter_paper_figures
 
 
 def _build_result(name, value, *, low=None, high=None, sha="1", **model):
