@@ -1,4 +1,4 @@
-"""Shared fixtures: the real corpora and models in ../shared if present, and the test Hub."""
+"""Shared fixtures: the real corpora and models in ../shared if present, the test Hub and endpoint, and tiny models."""
 
 import contextlib
 import gc
@@ -23,7 +23,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     with contextlib.suppress(ValueError):  # raised outside the main thread
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
-pytest_plugins = ["tests.fake_hub.fixtures"]
+pytest_plugins = ["tests.fake_hub.fixtures", "tests.fake_llm.fixtures", "tests.inference.fixtures"]
 
 SHARED = Path(__file__).parents[2] / "shared"
 _NEEDS_SHARED = "needs ../shared"
@@ -54,6 +54,13 @@ def _lower_size_limits():
         yield
 
 
+@pytest.fixture
+def empty_caches(tmp_path, monkeypatch):
+    """Use empty caches of unbag and of `datasets`."""
+    monkeypatch.setenv("UNBAG_CACHE", str(tmp_path / "caches" / "unbag"))
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "caches" / "datasets")
+
+
 @pytest.fixture(scope="session")
 def shared():
     """Return the folder of real corpora and models. Skip the test if the folder is missing."""
@@ -78,8 +85,7 @@ def wordnet():
 
 @pytest.fixture(scope="session")
 def pipeline(shared):
-    """Return the path of spaCy's small English pipeline. Skip the test if spaCy or the pipeline is missing."""
-    pytest.importorskip("spacy")
+    """Return the path of spaCy's small English pipeline. Skip the test if the pipeline is missing."""
     return str(shared / "hub" / "models" / "spacy" / "en_core_web_sm")
 
 

@@ -63,8 +63,7 @@ def name(request):
 def request_of(name, request):
     options = {"data": "train.jsonl", **OPTIONS.get(name, {})}
     if name in PARSED:
-        shared = request.getfixturevalue("shared")
-        options["pipeline"] = str(shared / "hub" / "models" / "spacy" / "en_core_web_sm")
+        options["pipeline"] = request.getfixturevalue("pipeline")
     return SetRequest(name, options=options)
 
 

@@ -23,8 +23,7 @@ def test_external_set_is_listed_and_in_suite(installed_package):
     assert selection.apply_suite_sample(selection.build_suite_request("capitals")).max_examples == 5
 
 
-def test_external_set_is_exported_with_its_metric(installed_package, tmp_path, monkeypatch):
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+def test_external_set_is_exported_with_its_metric(installed_package, empty_caches, tmp_path):
     (tmp_path / "pairs.csv").write_text("premise,hypothesis,label\nA man sleeps.,A man runs.,contradiction\n")
     data = {"data": str(tmp_path / "pairs.csv")}
     requests = [SetRequest("plain", options=data), SetRequest("capitals", options=data | {"marks": 2})]

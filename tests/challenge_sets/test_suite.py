@@ -19,6 +19,7 @@ from unbag.evaluation.outcome import EvaluationCallbacks
 from unbag.inference import label_probe
 from unbag.inference.function import CallablePredictor
 
+pytestmark = pytest.mark.usefixtures("empty_caches")
 LABELS = ["entailment", "neutral", "contradiction"]
 WHO, WHAT = ("big", "small", "brown", "grey"), ("cat", "bone", "car")
 PAIRS = [
@@ -36,11 +37,6 @@ PAIRS = [
 def predict_from_letters(premises, hypotheses):
     """Return labels by the letters of a pair, which do not depend on word order."""
     return [LABELS[sum(map(ord, p + h)) % 3] for p, h in zip(premises, hypotheses, strict=True)]
-
-
-@pytest.fixture(autouse=True)
-def _isolated_cache(tmp_path, monkeypatch):
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
 
 
 @pytest.fixture
@@ -222,7 +218,7 @@ def test_split_applies_to_sets_with_splits():
 
 
 def _environment(cwd):
-    return os.environ | {"HF_HUB_OFFLINE": "1", "XDG_CACHE_HOME": str(cwd / "cache"), "HF_HOME": str(cwd / "hf")}
+    return os.environ | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(cwd / "hf")}
 
 
 def _run(*arguments, cwd):

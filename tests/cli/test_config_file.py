@@ -27,14 +27,13 @@ PAIRS = "".join(
 
 
 @pytest.fixture
-def working_folder(tmp_path, monkeypatch):
+def working_folder(empty_caches, tmp_path, monkeypatch):
     """Create a working folder with pairs and models."""
     (tmp_path / "pairs.jsonl").write_text(PAIRS)
     for name, label in (("always_neutral", "neutral"), ("always_entailment", "entailment")):
         model = f"def predict(premises, hypotheses):\n    return [{label!r}] * len(premises)\n"
         (tmp_path / f"{name}.py").write_text(model)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     return tmp_path
 
 
@@ -162,12 +161,8 @@ def _list_command_lines(param):
     return [[switches[0], value]]
 
 
-def _options():
-    evaluate = typer.main.get_command(cli.app).commands["evaluate"]
-    return evaluate, [param for param in evaluate.params if getattr(param, "is_flag", None) is not None]
-
-
-EVALUATE, OPTIONS = _options()
+EVALUATE = typer.main.get_command(cli.app).commands["evaluate"]
+OPTIONS = [param for param in EVALUATE.params if getattr(param, "is_flag", None) is not None]
 
 
 @pytest.mark.parametrize(

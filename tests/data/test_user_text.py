@@ -39,11 +39,8 @@ KEPT = [
 
 
 @pytest.fixture
-def pipeline(shared, tmp_path, monkeypatch):
-    pytest.importorskip("spacy")
-    monkeypatch.setenv("UNBAG_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "datasets")
-    return str(shared / "hub" / "models" / "spacy" / "en_core_web_sm")
+def pipeline(pipeline, empty_caches):
+    return pipeline
 
 
 def _write(path, text):

@@ -230,11 +230,9 @@ every_set = pytest.mark.parametrize("name", demo.BUILT_SETS)
 
 
 @pytest.fixture
-def pipeline(shared, tmp_path, monkeypatch):
+def pipeline(pipeline, empty_caches):
     """Return the spaCy pipeline, with empty caches."""
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    return str(shared / "hub" / "models" / "spacy" / "en_core_web_sm")
+    return pipeline
 
 
 @every_set

@@ -33,7 +33,6 @@ from tests.fake_hub.running import running_hub
 from tests.fake_llm import running_endpoint
 from tests.fake_llm.classifier import Classifier, score_by_letters
 from tests.fork_server import PYTHON
-from tests.inference.conftest import make_model  # noqa: F401
 from tests.inference.llm.tiny_lm import save_tiny_lm
 from tools.llms_txt import extract_title
 from unbag.baselines.wordnet.install import get_wordnet_install_folder
@@ -196,17 +195,13 @@ def test_models_on_readme_have_numbers_and_sources_of_study():
         assert STUDIED[name].split(", ")[0] in models
 
 
-def _without_line_breaks(path):
-    return " ".join(path.read_text(encoding="utf-8").split())
-
-
 @pytest.mark.parametrize("name", list_set_names())
 def test_publisher_and_question_of_set_are_same_on_readme_card_and_code(name):
     described = get_challenge_set(name)
     [row] = re.findall(rf"^\| \[{name}\].* \|$", README.read_text(encoding="utf-8"), re.MULTILINE)
     publisher, address = described.publisher
     assert row.split(" | ")[1:] == [described.question, f"{publisher} |"]
-    card = _without_line_breaks(ROOT / "dataset_scripts" / name / "README.md")
+    card = " ".join((ROOT / "dataset_scripts" / name / "README.md").read_text(encoding="utf-8").split())
     assert publisher in card
     assert address in card
 
@@ -236,7 +231,7 @@ def _has_examples(page):
 
 
 @pytest.fixture(scope="session")
-def world(shared, wordnet, make_model, tmp_path_factory):  # noqa: F811
+def world(shared, wordnet, make_model, tmp_path_factory):
     """Run a Hub and an LLM endpoint with small stand-ins. Return the folder and the environment of the pages."""
     root = tmp_path_factory.mktemp("world")
     models = {

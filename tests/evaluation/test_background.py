@@ -9,14 +9,9 @@ from unbag.evaluation.evaluator import evaluate_all
 from unbag.evaluation.lexical_baseline import LexicalBaseline
 from unbag.evaluation.outcome import EvaluationCallbacks
 
+pytestmark = pytest.mark.usefixtures("empty_caches")
 LABELS = ["entailment", "neutral", "contradiction"]
 NOUNS = ["dog", "cat", "bird", "horse", "child", "farmer"]
-
-
-@pytest.fixture(autouse=True)
-def _isolated_caches(tmp_path, monkeypatch):
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
-    monkeypatch.setenv("UNBAG_CACHE", str(tmp_path / "unbag"))
 
 
 @pytest.fixture
@@ -63,14 +58,9 @@ def test_sets_predicted_during_fit_have_same_results(tmp_path, pairs, monkeypatc
     assert events == ["begin plain", "begin swapped", "result plain", "result swapped"]
 
 
-def _start(pairs, requests=()):
-    baseline = LexicalBaseline({"train_data": (pairs,), "pipeline": "all"})
-    baseline.start_fitting("en", requests)
-    return baseline
-
-
 def test_process_that_dies_leaves_the_fit_to_this_process(tmp_path, pairs):
-    baseline = _start(pairs)
+    baseline = LexicalBaseline({"train_data": (pairs,), "pipeline": "all"})
+    baseline.start_fitting("en", ())
     assert baseline.is_fitting
     baseline.stop()
     assert not baseline.is_fitting

@@ -10,9 +10,8 @@ from unbag.data.labels import LABELS
 
 
 @pytest.mark.parametrize(("name", "options"), [("plain", {}), ("permuted", {"q": 2}), ("swapped", {})])
-def test_file_of_other_label_order_adds_warning(tmp_path, monkeypatch, caplog, name, options):
+def test_file_of_other_label_order_adds_warning(tmp_path, empty_caches, caplog, name, options):
     """Only the original rows count, since permuted or swapped rows have other answers."""
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     lines = [
         {
             "premise": f"the {x} man over there runs home with his dog",

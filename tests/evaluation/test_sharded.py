@@ -10,8 +10,7 @@ from unbag.utils.storage import StorageFolder
 
 
 @pytest.fixture(autouse=True)
-def _isolated_cache(tmp_path, monkeypatch):
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+def _small_chunks(empty_caches, monkeypatch):
     for predict in (predict_rows, predict_shard):
         monkeypatch.setitem(predict.__kwdefaults__, "chunk_rows", 10)
 

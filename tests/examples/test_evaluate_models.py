@@ -15,7 +15,6 @@ from tests.fake_hub.accounts import ALICE, SAMPLE_TOKENS, Account
 from tests.fake_hub.running import running_hub
 from tests.fork_server import PYTHON
 from tests.hub.conftest import write_tiny_hub_files
-from tests.inference.conftest import make_model  # noqa: F401  (a fixture)
 from unbag.data.labels import resolve_output_labels
 
 SCRIPT = EXAMPLES / "hf_jobs" / "evaluate_models.py"
@@ -107,7 +106,7 @@ def test_study_has_row_for_each_listed_model(script):
 
 
 @pytest.fixture(scope="module")
-def model_hub(make_model, tmp_path_factory):  # noqa: F811
+def model_hub(make_model, tmp_path_factory):
     """Run a Hub with three tiny models of several owners. The labels of one model differ from the list."""
     from huggingface_hub import HfApi
 

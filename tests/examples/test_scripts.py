@@ -9,7 +9,6 @@ import pytest
 
 from tests.docs.blocks import parse_command
 from tests.examples.programs import HF, SBATCH, SCONTROL, SRUN, TORCHRUN, UNBAG, run_script
-from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
 from tests.training.conftest import pairs_path, pretrained  # noqa: F401
 from unbag import cli
 from unbag.cli.app import run
@@ -62,7 +61,7 @@ PROGRAMS = {"sbatch": SBATCH, "srun": SRUN, "scontrol": SCONTROL, "unbag": UNBAG
 
 
 @pytest.mark.nightly
-def test_shard_array_gives_results_of_one_process(tiny_bert, tmp_path, monkeypatch):  # noqa: F811
+def test_shard_array_gives_results_of_one_process(tiny_bert, tmp_path, monkeypatch):
     monkeypatch.setattr("unbag.scoring.skill.MIN_LABEL_ROWS", 50)  # the value in the processes of the script
     with (tmp_path / "pairs.csv").open("w", newline="") as file:
         rows = ((pair.premise, pair.hypothesis, pair.label) for pair in islice(demo.iter_demo_pairs("validation"), 60))

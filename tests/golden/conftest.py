@@ -7,12 +7,11 @@ import pytest
 
 from tests.fake_llm import running_endpoint
 from tests.golden.outputs import create_outputs
-from tests.inference.conftest import make_model  # noqa: F401  (fixture)
 from tests.inference.llm.tiny_lm import save_tiny_lm
 
 
 @pytest.fixture(scope="session")
-def outputs(request, tmp_path_factory, make_model, _lower_size_limits):  # noqa: F811
+def outputs(request, tmp_path_factory, make_model, _lower_size_limits):
     """Return the texts by name. Texts that need ../shared or WordNet are included only if these are available."""
     for package in ("openai", "vl_convert", "scipy"):
         pytest.importorskip(package)

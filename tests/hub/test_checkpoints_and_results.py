@@ -20,7 +20,6 @@ from unbag.hub.benchmarks import merge_tasks
 
 pytest.importorskip("torch", reason="needs unbag[models]")
 
-from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
 from tests.training.conftest import pairs_path, pretrained  # noqa: F401
 
 ASKED = [("a man runs", "the man is in"), ("a young dog sleeps", "no dog is in"), ("a boy reads", "the boy eats")]

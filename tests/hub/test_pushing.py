@@ -12,7 +12,6 @@ from tests.hub.conftest import Commands
 
 pytest.importorskip("torch", reason="needs unbag[models]")
 
-from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
 from tests.training.conftest import pairs_path, pretrained  # noqa: F401
 from unbag.cli import push, train
 from unbag.cli.push import validate_push
@@ -54,7 +53,7 @@ def test_mended_model_in_job_is_published_with_both_evaluations(
     tiny_hub,
     repo_id,
     tmp_path,
-    tiny_bert,  # noqa: F811
+    tiny_bert,
     pairs_path,  # noqa: F811
 ):
     job = {"JOB_ID": "1", "ACCELERATOR": "none", "CPU_CORES": "2", "MEMORY": "16Gi"}

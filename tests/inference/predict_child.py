@@ -9,7 +9,7 @@ from pathlib import Path
 import datasets
 import numpy as np
 
-from tests.inference.conftest import WORDS
+from tests.inference.fixtures import WORDS
 from unbag.inference.distributed import destroy_process_group
 from unbag.inference.function import CallablePredictor
 from unbag.inference.predictor import Predictor

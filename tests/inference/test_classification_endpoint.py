@@ -3,11 +3,8 @@
 import numpy as np
 import pytest
 
-pytest.importorskip("openai", reason="needs unbag[llm]")
-
 import unbag
 from tests.factories import QUICK
-from tests.fake_llm import running_endpoint
 from tests.fake_llm.classifier import LABELS as SERVED
 from tests.fake_llm.classifier import Classifier, compute_probabilities_by_letters, score_by_letters
 from unbag.data.labels import LABELS, TWO_WAY, LabelError
@@ -20,27 +17,6 @@ PREMISES = [f"A woman with {n} red apples waits." for n in range(50)]
 HYPOTHESES = [f"Somebody waits for {n % 7} hours." for n in range(50)]
 ONE_OUTPUT = Classifier(outputs=score_by_letters, labels=("LABEL_0",))
 GOLD = {(premise, hypothesis): label for premise, hypothesis, label in PAIRS["en"]}
-
-
-@pytest.fixture(scope="module")
-def _endpoint():
-    with running_endpoint() as running:
-        yield running
-
-
-@pytest.fixture
-def endpoint(_endpoint):
-    _endpoint.reset()
-    return _endpoint
-
-
-@pytest.fixture(autouse=True)
-def _shorten_delays(monkeypatch, tmp_path):
-    import openai._base_client as client
-
-    monkeypatch.setattr(client, "INITIAL_RETRY_DELAY", 0.01)
-    monkeypatch.setattr(client, "MAX_RETRY_DELAY", 0.02)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
 def predict_probe_pairs(premise, hypothesis):

@@ -8,7 +8,7 @@ import pytest
 
 from tests.fake_hub.running import running_hub
 from tests.fork_server import PYTHON
-from tests.inference.conftest import PAIRS
+from tests.inference.fixtures import PAIRS
 
 pytest.importorskip("transformers", reason="needs unbag[models]")
 onnx = pytest.importorskip("onnx", reason="needs the dev group")

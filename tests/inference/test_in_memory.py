@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch", reason="needs unbag[models]")
 transformers = pytest.importorskip("transformers", reason="needs unbag[models]")
 
 import unbag  # noqa: E402
-from tests.inference.conftest import ORDER, PAIRS  # noqa: E402
+from tests.inference.fixtures import ORDER, PAIRS  # noqa: E402
 from unbag.challenge_sets.request import SetRequest  # noqa: E402
 from unbag.data.labels import LABELS, LabelError  # noqa: E402
 from unbag.evaluation.model_loading import load_predictor  # noqa: E402
@@ -104,8 +104,7 @@ def test_given_maximum_length_is_kept(tiny_bert):
     assert load_predictor(load_pipeline(tiny_bert), max_length=12)[0].max_length == 12
 
 
-def test_run_is_stored_and_resumed(tiny_bert, tmp_path, monkeypatch):
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+def test_run_is_stored_and_resumed(tiny_bert, tmp_path, empty_caches):
     rows = "".join(f"{p},{h},{LABELS[i % 3]}\n" for i, (p, h) in enumerate(PAIRS))
     (tmp_path / "pairs.csv").write_text("premise,hypothesis,label\n" + rows)
     request = SetRequest("plain", options={"data": str(tmp_path / "pairs.csv")})

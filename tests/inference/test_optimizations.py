@@ -8,7 +8,7 @@ pytest.importorskip("transformers", reason="needs unbag[models]")
 import torch
 from torch import nn
 
-from tests.inference.conftest import PAIRS, MakeModel
+from tests.inference.fixtures import PAIRS, MakeModel
 from unbag.inference.optimizations import PackedLinear, pack_linear_weights, shorten_last_layer
 from unbag.inference.transformer import TransformerPredictor
 

@@ -10,7 +10,7 @@ pytest.importorskip("torch", reason="needs unbag[models]")
 import torch
 import transformers
 
-from tests.inference.conftest import PAIRS, MakeModel
+from tests.inference.fixtures import PAIRS, MakeModel
 from unbag import evaluate
 from unbag.data.labels import TWO_WAY, LabelError
 from unbag.data.predictions import SetPredictions

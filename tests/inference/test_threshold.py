@@ -5,7 +5,7 @@ import pytest
 
 pytest.importorskip("torch", reason="needs unbag[models]")
 
-from tests.inference.conftest import PAIRS, MakeModel
+from tests.inference.fixtures import PAIRS, MakeModel
 from unbag.data.labels import CONTRADICTION_OR_NOT, LABELS, TWO_WAY
 from unbag.inference.transformer import TransformerPredictor
 

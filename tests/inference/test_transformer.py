@@ -15,7 +15,7 @@ import transformers
 
 from tests.fake_hub.running import running_hub
 from tests.fork_server import PYTHON
-from tests.inference.conftest import ORDER, PAIRS, MakeModel
+from tests.inference.fixtures import ORDER, PAIRS, MakeModel
 from unbag.data.labels import LABELS, LabelError
 from unbag.inference.predictor import ModelError
 from unbag.inference.tokenization import compute_length_limit, encode_pairs

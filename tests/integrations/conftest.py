@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("torch", reason="needs unbag[models]")
 pytest.importorskip("transformers", reason="needs unbag[models]")
 
-from tests.inference.conftest import WORDS, make_model, tiny_bert  # noqa: F401  (fixtures)
+from tests.inference.fixtures import WORDS
 from unbag.challenge_sets.request import SetRequest
 from unbag.data.labels import LABELS
 

@@ -125,11 +125,9 @@ def test_recipe_trains_model(name, recipe, options, pairs_path, tmp_path):  # no
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", ["s-tlstm", "diin"])
-def test_augmented_pairs_train_model(name, shared, tmp_path, monkeypatch):
-    pytest.importorskip("spacy")
+def test_augmented_pairs_train_model(name, pipeline, tmp_path, monkeypatch):
     from unbag.data.text.parses import Parser
 
-    pipeline = shared / "hub/models/spacy/en_core_web_sm"
     monkeypatch.setattr("unbag.training.augmented.Parser", lambda: Parser(pipeline, cache=tmp_path / "cache"))
     options = {"max_examples": 200, "augment": ("soswap", "addamod"), "augment_pairs": 6}
     before, after = train_model(name, "finetune", demo.get_demo_file("train"), tmp_path, **options)

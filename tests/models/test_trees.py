@@ -190,12 +190,10 @@ def test_dependency_parse_becomes_binary_tree(heads, tree):
     assert binarize_parse(heads) == tree
 
 
-def test_parsed_trees_are_cached(shared, tmp_path, monkeypatch):
-    pytest.importorskip("spacy")
+def test_parsed_trees_are_cached(pipeline, tmp_path, monkeypatch):
     from unbag.models.trees import TreeParser
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    pipeline = str(shared / "hub" / "models" / "spacy" / "en_core_web_sm")
     sentences = [
         ["a", "man", "sees", "the", "old", "dog", "."],
         ["dogs"],

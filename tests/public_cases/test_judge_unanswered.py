@@ -23,7 +23,6 @@ Claim: {{ hypothesis }}
 
 @pytest.fixture
 def pairs(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     file = tmp_path / "claims.csv"
     with file.open("w", newline="") as out:

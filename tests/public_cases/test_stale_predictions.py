@@ -4,11 +4,11 @@ import importlib
 import sys
 import time
 
+import datasets
 import numpy as np
 import pytest
 
 import unbag
-from tests.fake_llm import running_endpoint
 from unbag.challenge_sets import results
 from unbag.data.labels import LABELS
 from unbag.evaluation.model_loading import load_predictor
@@ -28,19 +28,6 @@ VERSIONS = {
     "resolved name": lambda n: {"version": {"model": f"m-2026-0{n}"}},
     "header": lambda n: {"headers": {"X-Model-Version": str(n)}},
 }
-
-
-@pytest.fixture(scope="module")
-def _endpoint():
-    with running_endpoint() as running:
-        yield running
-
-
-@pytest.fixture
-def endpoint(_endpoint, tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    _endpoint.reset()
-    return _endpoint
 
 
 def serve(endpoint, label, **report):
@@ -185,7 +172,6 @@ def test_function_with_changed_import_does_not_mix_results(module, tmp_path, cap
 
 
 def test_named_function_with_changed_import_is_not_reused(module, tmp_path):
-    datasets = pytest.importorskip("datasets")
     premises, hypotheses = map(list, zip(*PAIRS, strict=True))
     ids = [str(number) for number in range(len(PAIRS))]
     rows = datasets.Dataset.from_dict({"id": ids, "source_id": ids, "premise": premises, "hypothesis": hypotheses})

@@ -7,7 +7,6 @@ import pytest
 pytest.importorskip("transformers", reason="needs unbag[models]")
 
 import unbag
-from tests.inference.conftest import make_model, tiny_bert  # noqa: F401 (fixtures)
 from tests.integrations.conftest import pairs_path  # noqa: F401 (fixture)
 from tests.integrations.tiny_trainer import build_trainer
 from unbag.challenge_sets import selection

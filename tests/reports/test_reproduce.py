@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import unbag
-from tests.inference.conftest import ORDER, make_model, tiny_bert  # noqa: F401  (fixtures)
+from tests.inference.fixtures import ORDER
 from unbag import cli
 from unbag.baselines.lexical.words import ALL
 from unbag.challenge_sets import results
@@ -28,11 +28,9 @@ ROWS = [
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def here(empty_caches, tmp_path, monkeypatch):
     """Return a working folder with pairs, a function and separate caches."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "sets")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     lines = [f"{p},{h},{LABELS[i % 3]}" for p, h, i in ROWS]
     (tmp_path / "pairs.csv").write_text("\n".join(["premise,hypothesis,label", *lines]) + "\n")
     lines = [f"{p},{h},{i % 3}" for p, h, i in ROWS]
@@ -83,14 +81,14 @@ OPTIONS = [  # options of `unbag evaluate`, and the words of the printed command
 
 
 @pytest.mark.parametrize(("options", "printed"), OPTIONS)
-def test_options_are_reproduced(here, tiny_bert, options, printed):  # noqa: F811
+def test_options_are_reproduced(here, tiny_bert, options, printed):
     [words] = repeats("evaluate", *options.format(model=tiny_bert).split())
     assert f" {printed.format(model=tiny_bert)} " in f" {' '.join(words)} "
     if "odd.csv" in options:
         assert build_reproduce_command(run(*words)[0]).remark == "Run the command in the folder that contains odd.csv."
 
 
-def test_label_map_is_reproduced(here, make_model):  # noqa: F811
+def test_label_map_is_reproduced(here, make_model):
     folder = make_model(order=("LABEL_0", "LABEL_1", "LABEL_2"))
     label_map = f"--label-map {','.join(ORDER)}"
     [words] = repeats("evaluate", folder, "--sets", "plain", "--data", "pairs.csv", *label_map.split())
@@ -98,7 +96,7 @@ def test_label_map_is_reproduced(here, make_model):  # noqa: F811
 
 
 @pytest.mark.nightly
-def test_residual_head_is_reproduced(here, tiny_bert, tmp_path):  # noqa: F811
+def test_residual_head_is_reproduced(here, tiny_bert, tmp_path):
     import torch
 
     from unbag.models.hex import ResidualHead, SuperficialBranch, WordTable
@@ -180,7 +178,7 @@ def test_function_label_order_is_reproduced(here, trusted):
 
 
 @pytest.mark.nightly
-def test_two_models_of_run_are_reproduced(here, tiny_bert):  # noqa: F811
+def test_two_models_of_run_are_reproduced(here, tiny_bert):
     models = [tiny_bert, "majority", "always:predict"]
     both = repeats("evaluate", *models, "--train-data", "pairs.csv", "--sets", "plain", "--data", "pairs.csv")
     assert [words[1] for words in both] == [str(tiny_bert), "majority", "always:predict"]

@@ -9,7 +9,6 @@ pytest.importorskip("torch", reason="needs unbag[models]")
 
 import torch
 
-from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
 from tests.inference.llm.tiny_lm import save_tiny_lm
 from tests.robustness.tiny_model import save_tiny_model
 from tests.training.conftest import (  # noqa: F401  (fixtures)
@@ -110,7 +109,7 @@ def test_language_model_batch_is_halved(tmp_path, monkeypatch, caplog):
     assert sum("not enough memory for a batch" in record.message for record in caplog.records) == 1
 
 
-def test_oversized_training_step_error_names_option(finetune, options, monkeypatch):  # noqa: F811
+def test_oversized_training_step_error_names_option(finetune, monkeypatch):  # noqa: F811
     from transformers import BertForSequenceClassification
 
     limited = with_little_memory(BertForSequenceClassification, 7, KINDS["GPU"], [])

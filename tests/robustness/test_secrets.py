@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 pytest.importorskip("openai", reason="needs unbag[llm]")
 
-from tests.inference.llm.conftest import _endpoint, endpoint  # noqa: F401  (fixtures)
 from tests.robustness.command import run_rejected, sample_inputs
 from unbag.hub.push import HubError, explain_hub_errors
 from unbag.utils.redaction import extract_first_line, redact
@@ -84,7 +83,7 @@ def test_placeholder_keys_are_not_redacted(monkeypatch):
 
 
 @pytest.fixture
-def command(endpoint, tmp_path):  # noqa: F811
+def command(endpoint, tmp_path):
     """Return the arguments of an evaluation of a served model."""
     (tmp_path / "pairs.csv").write_text("premise,hypothesis,label\nA dog runs.,A cat runs.,neutral\n")
     words = "evaluate endpoint:m --data pairs.csv --sets plain --output-dir out --retries 0 --base-url"
@@ -93,14 +92,14 @@ def command(endpoint, tmp_path):  # noqa: F811
 
 @pytest.mark.parametrize("before", sample_inputs([0, 180, 190, 285, 295], 1))
 @pytest.mark.parametrize("status", sample_inputs([200, 400, 401, 404, 422], 2))
-def test_endpoint_that_repeats_key_is_redacted(endpoint, command, capsys, status, before):  # noqa: F811
+def test_endpoint_that_repeats_key_is_redacted(endpoint, command, capsys, status, before):
     for body in (f"{'x' * before}{KEY}", json.dumps({"error": {"message": f"{'x' * before}{KEY}", "code": KEY}})):
         endpoint.arm({"status": status, "content": body, "content_type": "application/json", "times": 100})
         assert not pieces(run_rejected(capsys, *command))
 
 
 @pytest.mark.parametrize("status", sample_inputs([301, 302, 303, 307, 308], 1))
-def test_redirect_to_other_host_is_rejected(endpoint, command, capsys, status):  # noqa: F811
+def test_redirect_to_other_host_is_rejected(endpoint, command, capsys, status):
     other = {"location": "http://127.0.0.1:9/v1/chat/completions"}
     endpoint.arm({"status": status, "content": "", "headers": other, "times": 100})
     said = " ".join(run_rejected(capsys, *command).split())

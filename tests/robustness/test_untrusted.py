@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
 from tests.robustness.command import read_files_below, run_command, run_rejected, sample_inputs
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import SetRequest
@@ -46,15 +45,11 @@ def test_json_value_round_trips(text):
     assert json.loads(written) == {text: [text]}
 
 
-def write(path, name):
-    path.write_text("premise,hypothesis,label\nA dog runs.,A cat runs.,neutral\nA man is in.,No one.,contradiction\n")
-    return path
-
-
 @pytest.mark.parametrize("name", ["x[b]y", "a\x1b[31mb"])
-def test_model_can_have_any_name(tiny_bert, tmp_path, capsys, name):  # noqa: F811
+def test_model_can_have_any_name(tiny_bert, tmp_path, capsys, name):
     model = shutil.copytree(tiny_bert, tmp_path / "models" / name)
-    data = write(tmp_path / "pairs.csv", name)
+    data = tmp_path / "pairs.csv"
+    data.write_text("premise,hypothesis,label\nA dog runs.,A cat runs.,neutral\nA man is in.,No one.,contradiction\n")
     code, out, err = run_command(
         capsys, "evaluate", model, "--data", data, "--sets", "plain", "--output-dir", "out", "--no-lexical-baseline"
     )
@@ -110,7 +105,7 @@ def test_invalid_config_name_is_rejected(pairs, tmp_path, capsys, config):
 
 
 @pytest.mark.parametrize("repo", REPOSITORIES)
-def test_invalid_repo_name_is_rejected(pairs, tmp_path, capsys, repo):
+def test_invalid_repo_name_is_rejected(pairs, capsys, repo):
     with pytest.raises(ValueError, match="expected a Hub repository"):
         HubUpload(repo, "dataset", {}, "Publish")
     if repo not in ("org", "org/", "/x"):  # organizations; --repo-id strips slashes at its ends

@@ -10,8 +10,6 @@ pytest.importorskip("torch", reason="needs unbag[models]")
 
 import torch
 
-from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
-
 PAIRS = [  # the hypothesis alone determines the label: "no", "eats", or neither
     (f"a {age} {who} {does}", hypothesis.format(who=who), label)
     for age in ("old", "young")
@@ -39,7 +37,7 @@ def write_pairs(path, pairs):
 
 
 @pytest.fixture(scope="session")
-def pretrained(tiny_bert, tmp_path_factory):  # noqa: F811
+def pretrained(tiny_bert, tmp_path_factory):
     """Return the folder of a tiny BERT without a head and without dropout."""
     from transformers import AutoModel, AutoTokenizer
 

@@ -101,10 +101,9 @@ print(json.dumps(added(1)))
 
 @pytest.mark.nightly
 @pytest.mark.slow
-def test_other_process_builds_same_pairs(build_epoch, shared):
+def test_other_process_builds_same_pairs(build_epoch, pipeline):
     """The hash seed, and so the order of sets, differs."""
-    pipeline = shared / "hub" / "models" / "spacy" / "en_core_web_sm"
-    arguments = [str(pipeline), json.dumps([pair[:4] for pair in EXAMPLES]), json.dumps(AUGMENT_KINDS)]
+    arguments = [pipeline, json.dumps([pair[:4] for pair in EXAMPLES]), json.dumps(AUGMENT_KINDS)]
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, *arguments],
         env={**os.environ, "PYTHONHASHSEED": "7"},
@@ -115,7 +114,7 @@ def test_other_process_builds_same_pairs(build_epoch, shared):
     assert [tuple(pair)[:4] for pair in json.loads(done.stdout)] == [pair[:4] for pair in build_epoch(epoch=1)[0]]
 
 
-def test_run_record_contains_augmentation(finetune, options, parser, tmp_path, monkeypatch):
+def test_run_record_contains_augmentation(finetune, parser, tmp_path, monkeypatch):
     monkeypatch.setattr(augmented, "Parser", lambda: parser)
     file = write_pairs(tmp_path / "own.csv", [tuple(f'"{text}"' for text in pair) for pair in PAIRS])
     kinds, batches = ("swapped=0.5", "soswap=9", "negation=7"), "stratified"

@@ -95,7 +95,7 @@ def test_two_labels_option_reads_not_entailment_as_neutral(rows, two_label_pairs
     assert data.held_out[0].examples == two.examples
 
 
-def test_two_labels_without_option_names_option(rows, two_label_pairs, monkeypatch):
+def test_two_labels_without_option_names_option(two_label_pairs, monkeypatch):
     monkeypatch.setattr("unbag.training.data.open_corpus", lambda *_: pytest.fail("a corpus is read"))
     for name in ("scitail", str(two_label_pairs)):
         for corpus, validation in ((["snli", name], []), (["snli"], [name])):
@@ -106,7 +106,7 @@ def test_two_labels_without_option_names_option(rows, two_label_pairs, monkeypat
 
 
 @pytest.mark.nightly
-def test_test_split_is_never_used_for_validation(shared_hub, monkeypatch, tmp_path):
+def test_test_split_is_never_used_for_validation(shared_hub, tmp_path):
     """Splits have roles: OCNLI's validation split is its test data, and so are MNLI's mismatched pairs."""
     code = (
         "import json\n"
@@ -178,7 +178,6 @@ def count_words(sentence):
 
 
 def test_shuffled_words_change_each_epoch():
-    pytest.importorskip("spacy")
     shuffle = partial(shuffle_words, language="en", seed=3)
     for example in EXAMPLES:
         first, again, next_epoch = shuffle(example, 0), shuffle(example, 0), shuffle(example, 1)
@@ -193,7 +192,6 @@ def test_shuffled_words_change_each_epoch():
 
 
 def test_permuted_moves_every_word_and_drops_short_pairs():
-    pytest.importorskip("spacy")
     found = permute_words(build_part(), seed=13)
     assert [example.source_id for example in found.examples] == ["a", "b", "d"]
     assert found.record["excluded"] == {"too short to permute": 1}

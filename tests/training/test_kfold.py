@@ -274,9 +274,7 @@ def test_model_other_than_nli_classifier_is_rejected_before_training(validate, p
     ("protocol", "by_seed"),  # row 652 is in the middle of the 88 pairs of a seed
     [("authors", {"seen": 88, "unseen": 1216}), ("spread", {"seen": 1304}), ("whole_seeds", {"unseen": 1304})],
 )
-def test_official_pairs_are_cross_validated_by_command(shared, tiny_bert, tmp_path, monkeypatch, protocol, by_seed):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "datasets")
+def test_official_pairs_are_cross_validated_by_command(shared, tiny_bert, tmp_path, empty_caches, protocol, by_seed):
     file = shared / "data/sicck/SICCK-Ground-Truth-apr24.csv"
     told = ["--model", str(tiny_bert), "--output-dir", str(tmp_path / "out"), "--official-file", str(file)]
     told += f"--folds 2 --max-steps 1 --seeds 1 --protocol {protocol}".split()

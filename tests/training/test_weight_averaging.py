@@ -13,7 +13,6 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from tests.hub.synthetic_results import build_model_record, build_plain_result
-from tests.inference.conftest import make_model  # noqa: F401  (fixture)
 from tests.models.tiny_models import tiny_model
 from tests.models.tiny_models import tiny_tokenizer as words
 from tests.training.conftest import has_equal_weights
@@ -87,7 +86,7 @@ def test_average_weights_copies_equal_integers_and_rejects_others():
 
 
 @pytest.fixture(scope="module")
-def model_pair(make_model):  # noqa: F811
+def model_pair(make_model):
     """Return the folders of two tiny classifiers that differ only in their weights."""
     return make_model(seed=1), make_model(seed=2)
 
@@ -153,7 +152,7 @@ def test_averaged_model_is_published_with_results(model_pair, tmp_path):
         build_model_upload(folder, "org/soup", [build_plain_result()])
 
 
-def test_averaged_models_are_uniform_soup_in_any_order(make_model, model_pair, tmp_path):  # noqa: F811
+def test_averaged_models_are_uniform_soup_in_any_order(make_model, model_pair, tmp_path):
     models = [*model_pair, make_model(seed=3)]
     record = average_models(models, tmp_path / "soup")
     average_models(models[::-1], tmp_path / "reversed")
@@ -187,7 +186,7 @@ def copy_with_changes(folder, to, name, **fields):
     return to
 
 
-def test_average_models_rejects_incompatible_models(make_model, model_pair, tmp_path, capsys):  # noqa: F811
+def test_average_models_rejects_incompatible_models(make_model, model_pair, tmp_path, capsys):
     deeper = copy_with_changes(model_pair[1], tmp_path / "deeper", "config.json", layer_norm_eps=1e-6)
     reordered = make_model(order=("entailment", "neutral", "contradiction"), seed=2)
     vocabulary = json.loads((model_pair[1] / "tokenizer.json").read_text())["model"]

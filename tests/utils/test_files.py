@@ -131,11 +131,10 @@ def test_recently_written_file_is_hashed_each_time(tmp_path, read):
     assert read == ["pairs.csv"] * 2
 
 
-def test_user_file_is_hashed_once_per_set(tmp_path, monkeypatch, read):
+def test_user_file_is_hashed_once_per_set(tmp_path, empty_caches, monkeypatch, read):
     file = tmp_path / "pairs.csv"
     file.write_text("premise,hypothesis,label\nA man sees dogs.,A man sees a dog.,neutral\n")
     later(monkeypatch)
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     request = SetRequest("plain", options={"data": str(file)})
     create_validated_builder(request)
     assert len(build_requested_set(request).rows) == 1

@@ -17,6 +17,7 @@ from unbag.data.text.tokens import tokenize
 from unbag.utils import parallel
 from unbag.utils.safe_io import DataError
 
+pytestmark = pytest.mark.usefixtures("empty_caches")
 KEYS = ("id", "premise", "hypothesis", "label", "annotator_labels")
 SETS = {
     "plain": {},
@@ -26,12 +27,6 @@ SETS = {
     "resnli": {"test_size": 9},
 }
 HOW = [(1, 500), (1, 7), (2, 7)]  # number of processes, and rows per span
-
-
-@pytest.fixture(autouse=True)
-def _isolated_cache(tmp_path, monkeypatch):
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
-    monkeypatch.setenv("UNBAG_CACHE", str(tmp_path / "kept"))
 
 
 def _rows(n, *, first=0):

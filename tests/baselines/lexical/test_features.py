@@ -25,8 +25,6 @@ from unbag.data.sources import Example, open_data
 from unbag.data.text.tagging import Tagger
 from unbag.scoring.permutation_acceptance import permutation_acceptance
 
-pytest.importorskip("spacy")
-
 PIECES = ["dogs", "x-wed", "id", "don't", "cannot", "8am", "(well)", "U.S.", "it's", "-", "sun-lit", "Wed,", "gonna."]
 
 
@@ -88,10 +86,9 @@ def test_word_selector_with_invalid_options_raises():
         WordSelector("any", "zh", BY_TYPE)
 
 
-def test_words_of_figure_2_are_selected(shared, tmp_path, monkeypatch):
+def test_words_of_figure_2_are_selected(pipeline, tmp_path, monkeypatch):
     """All words that are features in Figure 2 of Nie et al. are content words for the tagger."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    pipeline = str(shared / "hub/models/spacy/en_core_web_sm")
     assert Tagger(pipeline).fine >= lexical_words.PENN
     sentences = [
         "Two people are sitting in a station.",
@@ -134,7 +131,7 @@ def permuted_pairs(snli):
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", ["lexical", "hypothesis-only"])
-def test_bag_of_words_predicts_the_same_for_permutations(name, snli, permuted_pairs, shared, tmp_path, monkeypatch):
+def test_bag_of_words_predicts_the_same_for_permutations(name, snli, permuted_pairs, pipeline, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     train = tmp_path / "train.jsonl"
     train.write_text(
@@ -143,7 +140,7 @@ def test_bag_of_words_predicts_the_same_for_permutations(name, snli, permuted_pa
             for e in snli("train", 800)
         )
     )
-    recipe = LexicalTrainingOptions((str(train),), pipeline=str(shared / "hub/models/spacy/en_core_web_sm"), l2=5.0)
+    recipe = LexicalTrainingOptions((str(train),), pipeline=pipeline, l2=5.0)
     probabilities = BASELINES[name](recipe).predict(permuted_pairs["premise"], permuted_pairs["hypothesis"])
     pairs = probabilities.reshape(-1, Q + 1, 3)
     assert len(pairs) > 150
@@ -220,13 +217,12 @@ def test_matrix_ignores_words_outside_vocabulary():
 
 @pytest.mark.nightly
 @pytest.mark.slow
-def test_scores_agree_with_figure_2(shared, tmp_path, monkeypatch):
+def test_scores_agree_with_figure_2(shared, pipeline, tmp_path, monkeypatch):
     """The model of the paper is fitted to SNLI and MNLI, this one to a sample, so the third feature is not compared."""
     corpus = CORPORA["snli"]
     [path] = (shared / "hub" / "datasets" / corpus.hub_id).glob("*/train-*.parquet")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(fitting, "open_training_sources", lambda _: [open_data(path, labels=corpus.labels)])
-    pipeline = str(shared / "hub/models/spacy/en_core_web_sm")
     model = load_lexical_model(
         fit_or_load_lexical_model(
             LexicalTrainingOptions((str(path),), pipeline=pipeline, tags=BY_CONTEXT, max_train_pairs=11_294, l2=10.0)

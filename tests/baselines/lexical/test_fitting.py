@@ -28,7 +28,6 @@ GOLD = {(0, 1): "contradiction", (0, 0): "entailment", (2, 3): "neutral"}
 
 @pytest.fixture(autouse=True)
 def _isolated_cache(tmp_path, monkeypatch):
-    pytest.importorskip("spacy")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
 

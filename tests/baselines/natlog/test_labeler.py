@@ -112,8 +112,8 @@ def test_uncovered_pairs_get_equal_probabilities(labeler):
     assert set(predictor.identity) == {"kind", "pipeline", "lexicon"}
 
 
-def test_natlog_is_a_model_name(shared, wordnet):
-    predictor, name = load_predictor("natlog", pipeline=str(shared / "hub" / "models" / "spacy" / "en_core_web_sm"))
+def test_natlog_is_a_model_name(pipeline, wordnet):
+    predictor, name = load_predictor("natlog", pipeline=pipeline)
     assert name == "natlog"
     assert predictor.identity["lexicon"] == wordnet.identity
 

@@ -9,7 +9,6 @@ import pytest
 pytest.importorskip("ray", reason="needs unbag[ray]")
 pytest.importorskip("torch", reason="needs unbag[models]")
 
-from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
 
 _SECONDS_TO_START = 240
 

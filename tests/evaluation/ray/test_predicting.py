@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 import unbag
-from tests.inference.conftest import PAIRS
+from tests.inference.fixtures import PAIRS
 from unbag import cli
 from unbag.challenge_sets import results
 from unbag.cli.app import run
@@ -28,11 +28,6 @@ def rows():
     )
 
 
-@pytest.fixture(scope="module")
-def local_predictions(tiny_bert, rows, tmp_path_factory):
-    return predict_rows(rows, load_predictor(tiny_bert)[0], tmp_path_factory.mktemp("own"))
-
-
 def list_files(folder):
     return {path.name for path in folder.rglob("*") if path.is_file()}
 
@@ -41,7 +36,8 @@ def read_chunks(predictions):
     return {path.name: path.read_bytes() for path in predictions.folder.path.glob("part-*.parquet")}
 
 
-def test_predicted_missing_chunks_equal_single_process(tiny_bert, rows, local_predictions, tmp_path):
+def test_predicted_missing_chunks_equal_single_process(tiny_bert, rows, tmp_path):
+    local_predictions = predict_rows(rows, load_predictor(tiny_bert)[0], tmp_path / "own")
     folder, told = shutil.copytree(local_predictions.folder.path, tmp_path / local_predictions.folder.path.name), []
     for part in (0, 3):
         (folder / f"part-0000{part}.parquet").unlink()

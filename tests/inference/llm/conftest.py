@@ -1,12 +1,11 @@
-"""Tiny random language models with a tokenizer, and an endpoint."""
+"""Tiny random language models with a tokenizer."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.fake_llm import RunningEndpoint, running_endpoint
 from tests.inference.llm.tiny_lm import save_tiny_lm
 
 MakeLM = Callable[..., Path]
@@ -28,16 +27,3 @@ def make_lm(tmp_path_factory: pytest.TempPathFactory) -> MakeLM:
 def tiny_lm(make_lm: MakeLM) -> Path:
     """Return the folder of a tiny Llama, which tests must not change."""
     return make_lm()
-
-
-@pytest.fixture(scope="session")
-def _endpoint() -> Iterator[RunningEndpoint]:
-    with running_endpoint() as running:
-        yield running
-
-
-@pytest.fixture
-def endpoint(_endpoint: RunningEndpoint) -> RunningEndpoint:
-    """Return an endpoint with default settings and no requests."""
-    _endpoint.reset()
-    return _endpoint

@@ -22,13 +22,7 @@ SECRET = "sk-a-key-that-nobody-may-see"
 
 
 @pytest.fixture(autouse=True)
-def _shorten_delays(monkeypatch, tmp_path):
-    """Shorten retry delays to milliseconds, and store answers in a folder of the test."""
-    import openai._base_client as client
-
-    monkeypatch.setattr(client, "INITIAL_RETRY_DELAY", 0.01)
-    monkeypatch.setattr(client, "MAX_RETRY_DELAY", 0.02)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+def _no_key(monkeypatch):
     monkeypatch.delenv(KEY, raising=False)
 
 
@@ -160,6 +154,14 @@ def test_tokens_are_counted_and_priced(endpoint):
     assert (spending.tokens_in, spending.tokens_out) == (sum(sizes), len(sizes))
     assert spending.cost == pytest.approx((3.0 * sum(sizes) + 15.0 * len(sizes)) / 1e6)
     assert str(spending).startswith(f"{len(sizes)} requests answered (0 more reused from earlier runs), ")
+
+
+@pytest.mark.parametrize("answer", ["Who knows?", "<filtered>"])
+def test_pair_without_answer_has_uniform_probabilities(endpoint, answer):
+    endpoint.answers = lambda question: answer if " 3 red" in question else answer_by_letters(question)
+    values = connect(endpoint).predict(PREMISES, HYPOTHESES)
+    assert values[3].tolist() == pytest.approx([1 / 3] * 3)
+    assert (np.delete(values, 3, axis=0).max(axis=1) > 0.5).all()
 
 
 def test_key_is_sent_only_to_endpoint(endpoint, monkeypatch, tmp_path, caplog):

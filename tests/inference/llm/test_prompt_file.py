@@ -72,13 +72,6 @@ def test_prompt_file_and_few_shot_examples_are_exclusive(tmp_path):
         choose_prompt(tmp_path / "absent.jinja")
 
 
-@pytest.fixture
-def _llm(monkeypatch, tmp_path):
-    pytest.importorskip("openai", reason="needs unbag[llm]")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-
-
-@pytest.mark.usefixtures("_llm")
 @pytest.mark.parametrize(
     ("abilities", "form"),
     [
@@ -113,7 +106,6 @@ def test_endpoint_answers_in_json(endpoint, tmp_path, abilities, form):
         assert schema["properties"] == {"verdict": {"type": "string", "enum": ["Yes", "Maybe", "No"]}}
 
 
-@pytest.mark.usefixtures("_llm")
 def test_several_prompts_report_spread_and_abstentions(endpoint, tmp_path):
     prompts = [write_prompt(tmp_path / "a.jinja"), write_prompt(tmp_path / "strict.jinja", BODY + " Be strict.")]
     endpoint.answers = lambda question: "Who knows?" if "strict" in question and " man " in question else "Yes"
@@ -123,7 +115,7 @@ def test_several_prompts_report_spread_and_abstentions(endpoint, tmp_path):
     )
     assert [each.model["name"] for each in found] == ["endpoint:tiny · a", "endpoint:tiny · strict"]
     accuracies = {each.model["name"].rpartition(" ")[2]: each.scores["accuracy"].value for each in found}
-    n, n_unread = len(list_endpoint_rows(found[1])), found[1].model["n_abstained"]
+    n, n_unread = found[1].model["abstained_share"].n, found[1].model["n_abstained"]
     assert found[0].model["abstained_share"].value == 0
     assert 0 < found[1].model["abstained_share"].value == n_unread / n
     assert found[1].model["abstained_share"].low < n_unread / n < found[1].model["abstained_share"].high
@@ -139,7 +131,6 @@ def test_several_prompts_report_spread_and_abstentions(endpoint, tmp_path):
     assert f"--prompt {prompts[1]}" in command
 
 
-@pytest.mark.usefixtures("_llm")
 def test_command_with_several_prompts_prints_spread(endpoint, tmp_path):
     prompts = [write_prompt(tmp_path / "a.jinja"), write_prompt(tmp_path / "strict.jinja", BODY + " Be strict.")]
     endpoint.answers = lambda question: "Yes" if "strict" in question else "No"
@@ -162,7 +153,6 @@ def test_command_with_several_prompts_prints_spread(endpoint, tmp_path):
     assert f"{accuracy['values'][accuracy['lowest']]:.3f} ({accuracy['lowest']})" in page
 
 
-@pytest.mark.usefixtures("_llm")
 def test_two_label_judge_is_probed_and_scored(endpoint, tmp_path):
     gold = {(premise, hypothesis): label for premise, hypothesis, label in PROBE["en"]}
     prompt = write_prompt(tmp_path / "judge.jinja", "{{ premise }}|{{ hypothesis }}", f"{TWO_WORDS}\njson: verdict")
@@ -191,7 +181,3 @@ def test_prompt_variants_have_distinct_names(tmp_path):
     assert found[2].options == {"dtype": "float32"}
     with pytest.raises(ValueError, match="expected different file names, got a twice"):
         list_variants(["causal:lm"], {"prompt": ["x/a.jinja", "y/a.jinja"]})
-
-
-def list_endpoint_rows(result):
-    return range(result.model["abstained_share"].n)

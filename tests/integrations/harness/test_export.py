@@ -37,12 +37,8 @@ PAIRS = "premise,hypothesis,label\n" + "".join(
     for what, label in (("cat", "entailment"), ("bone", "neutral"), ("car", "contradiction"))
 )
 
+pytestmark = pytest.mark.usefixtures("empty_caches")
 TASKS = [HarnessTask(name, f"org/{name}", "snli", "test") for name in challenge_sets.list_set_names()]
-
-
-@pytest.fixture(autouse=True)
-def _isolated_cache(tmp_path, monkeypatch):
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
 
 
 @pytest.fixture
@@ -299,7 +295,6 @@ def test_missing_answer_is_wrong(name):
 
 @pytest.mark.nightly
 def test_lm_eval_scores_equal_unbag(tmp_path, monkeypatch):
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     (tmp_path / "pairs.csv").write_text(PAIRS)
     where = {"data": str(tmp_path / "pairs.csv")}
     requests = [SetRequest("permuted", options={**where, "q": 3}), SetRequest("swapped", options=where)]

@@ -13,7 +13,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from typer.testing import CliRunner
 
 from tests.models.tiny_models import tiny_model
-from tests.training.conftest import pairs_path, write_pairs  # noqa: F401  (fixture)
+from tests.training.conftest import write_pairs
 from unbag import cli
 from unbag.baselines.lexical import embeddings
 from unbag.challenge_sets import results
@@ -40,7 +40,7 @@ def train(model, out, pairs, **options):
     return run(config)
 
 
-def test_vectors_equal_table_and_other_weights_are_random(pairs_path, vectors, tmp_path):  # noqa: F811
+def test_vectors_equal_table_and_other_weights_are_random(pairs_path, vectors, tmp_path):
     record = initialize_model("dam", [str(pairs_path)], tmp_path / "dam", vectors=vectors, options=SMALL)
     ids = AutoTokenizer.from_pretrained(tmp_path / "dam").get_vocab()
     weights = load_file(tmp_path / "dam" / "model.safetensors")
@@ -57,7 +57,7 @@ def test_vectors_equal_table_and_other_weights_are_random(pairs_path, vectors, t
     assert np.array_equal(load_file(tmp_path / "again" / "model.safetensors")["embeddings.words.weight"], table)
 
 
-def test_transformer_input_layer_has_scale_of_word_vectors(tiny_bert, pairs_path, tmp_path):  # noqa: F811
+def test_transformer_input_layer_has_scale_of_word_vectors(tiny_bert, pairs_path, tmp_path):
     record = initialize_model("dam", [str(pairs_path)], tmp_path / "dam", vectors=str(tiny_bert), options=SMALL)
     ids = AutoTokenizer.from_pretrained(tmp_path / "dam").get_vocab()
     made = load_file(tmp_path / "dam" / "model.safetensors")["embeddings.words.weight"].numpy()
@@ -71,7 +71,7 @@ def test_transformer_input_layer_has_scale_of_word_vectors(tiny_bert, pairs_path
     assert found.std() == pytest.approx(0.3)
 
 
-def test_initial_predictions_are_uniform_and_seeds_differ(pairs_path, tmp_path):  # noqa: F811
+def test_initial_predictions_are_uniform_and_seeds_differ(pairs_path, tmp_path):
     initialize_model("dan", [str(pairs_path)], tmp_path / "dan", dimensions=8, options=SMALL)
     with pytest.raises(ModelError, match="pass a model that was fine-tuned for classification"):
         TransformerPredictor.load(tmp_path / "dan")
@@ -105,7 +105,7 @@ def test_training_initializes_all_weights_above_embeddings(name, tmp_path):
     assert not any(torch.equal(one[key], other[key]) for key in drawn)
 
 
-def test_trained_model_is_evaluated(pairs_path, tmp_path):  # noqa: F811
+def test_trained_model_is_evaluated(pairs_path, tmp_path):
     from unbag.api import evaluate
     from unbag.challenge_sets.request import SetRequest
 
@@ -119,7 +119,7 @@ def test_trained_model_is_evaluated(pairs_path, tmp_path):  # noqa: F811
     assert results.read_results(tmp_path / "results" / "results.json")
 
 
-def test_frozen_encoder_replaces_vectors(tiny_bert, pairs_path, tmp_path):  # noqa: F811
+def test_frozen_encoder_replaces_vectors(tiny_bert, pairs_path, tmp_path):
     record = initialize_model("dam", [], tmp_path / "dam", encoder=str(tiny_bert), options=SMALL)
     assert record["encoder"] == tiny_bert.name, "wherever it lies"
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "dam")
@@ -151,16 +151,15 @@ def test_frozen_encoder_replaces_vectors(tiny_bert, pairs_path, tmp_path):  # no
         ("kim", {"encoder": "org/encoder"}, "--encoder: not supported with kim, which requires whole words"),
     ],
 )
-def test_initialize_model_invalid_options_are_rejected(name, options, message, pairs_path, tmp_path):  # noqa: F811
+def test_initialize_model_invalid_options_are_rejected(name, options, message, pairs_path, tmp_path):
     given = {"corpora": [str(pairs_path)], **options}
     with pytest.raises(ValueError, match=message):
         initialize_model(name, output_dir=tmp_path / "out", **given)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_relation_features_use_tagger_and_wordnet(wordnet, shared, tmp_path):
+def test_relation_features_use_tagger_and_wordnet(wordnet, pipeline, tmp_path):
     pairs = write_pairs(tmp_path / "pairs.csv", [("two dogs run", "the dog runs", "entailment")])
-    pipeline = str(shared / "hub/models/spacy/en_core_web_sm")
     initialize_model("diin", [str(pairs)], tmp_path / "diin", dimensions=8, pipeline=pipeline)
     made = load_file(tmp_path / "diin" / "model.safetensors")
     ids = AutoTokenizer.from_pretrained(tmp_path / "diin").get_vocab()

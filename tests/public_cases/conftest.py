@@ -1,1 +1,0 @@
-from tests.inference.llm.conftest import _endpoint, endpoint  # noqa: F401
