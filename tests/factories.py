@@ -5,7 +5,7 @@ and helpers for results.
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 from unbag.challenge_sets import results
 from unbag.challenge_sets.base import SKILL
@@ -62,12 +62,17 @@ def write_run(folder: Path, *run_results: Result) -> Path:
     return folder
 
 
+def render(*renderables: RenderableType, width: int = 80) -> str:
+    """Render views as in a terminal, each followed by an empty line."""
+    console = Console(width=width, highlight=False)
+    with console.capture() as capture:
+        terminal.print_views(renderables, console)
+    return capture.get()
+
+
 def render_result(result: Result) -> str:
     """Render the views of a result as in a terminal with 80 columns."""
-    console = Console(width=80, highlight=False)
-    with console.capture() as capture:
-        terminal.print_views(terminal.build_result_views([result]), console)
-    return capture.get()
+    return render(*terminal.build_result_views([result]))
 
 
 def score_file(source, request, **options):

@@ -5,9 +5,8 @@ from dataclasses import replace
 import datasets
 import numpy as np
 import pytest
-from rich.console import Console
 
-from tests.factories import render_result
+from tests.factories import render, render_result
 from unbag import challenge_sets
 from unbag.challenge_sets.perturbations.recombined import EXCHANGES
 from unbag.challenge_sets.results import Result
@@ -63,12 +62,9 @@ def test_text_table_names_most_frequent_reasons():
     result = _build_result(lambda row: row["label"])
     counts = {"claims": 30, "excluded: a negation": 24, "excluded: no sentence has an argument": 80}
     text = replace(result, config={"counts": counts}, data=result.data | {"load_options": {"text": ["a.md"]}})
-    console = Console(width=200, highlight=False)
-    with console.capture() as capture:
-        console.print(recombined.build_table(text))
-        console.print(recombined.build_table(replace(text, data=result.data)))
+    shown = render(*map(recombined.build_table, (text, replace(text, data=result.data))), width=200)
     reasons = "Most frequent reasons for sentences without a claim: no sentence has an argument (80), a negation (24)"
-    assert capture.get().count(reasons) == 1
+    assert shown.count(reasons) == 1
 
 
 def _predict_from_words(row):

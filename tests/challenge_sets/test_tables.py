@@ -1,13 +1,12 @@
 """Tests of the tables and figures of the challenge sets."""
 
-import io
 from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from rich.console import Console
 
+from tests.factories import render
 from unbag import challenge_sets
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.figures import ReportModel, ResultGroup, ScoredModel
@@ -62,9 +61,7 @@ def test_table_shows_human_accuracy_and_kappa():
     result = _build_result(0.7, 0.9, human=shown, kappa=kappa)
     for row in (*result.scores["by_label"], *result.scores["by_category"]):
         row["human"] = shown
-    console = Console(width=80, file=io.StringIO())
-    console.print(breaking_nli.build_table(result))
-    text = console.file.getvalue()
+    text = render(breaking_nli.build_table(result))
     assert "human" in text
     assert text.count("0.940") == 6  # all, two labels, two categories, and the κ of a label
     assert "Fleiss' κ of 3 annotators: 0.610 (entailment 0.940)" in text
@@ -111,19 +108,14 @@ RESULT = Result(
 
 
 def test_table_shows_neutral_predictions_if_present():
-    console = Console(width=80, highlight=False)
-    with console.capture() as capture:
-        console.print(sicck.build_table(RESULT))
-    lines = capture.get().splitlines()
+    lines = render(sicck.build_table(RESULT)).splitlines()
     [heading] = [number for number, line in enumerate(lines) if "Neutral pairs and their" in line]
     told = [line.split() for line in lines[heading + 4 : heading + 7]]
     assert told[0] == ["negation", "17", "12", "75.0%", "7", "2", "0"]
     assert told[1] == ["verb", "9", "9", "0.0%", "0", "0", "0"]
     assert not told[2], "no neutral pair has a negation at its object"
     scores = {**RESULT.scores, "by": {name: {"x": _build_group(0.5, 9)} for name in ("modifier_type", "part")}}
-    with console.capture() as capture:  # a model without this label
-        console.print(sicck.build_table(replace(RESULT, scores=scores)))
-    assert "Table 10" not in capture.get()
+    assert "Table 10" not in render(sicck.build_table(replace(RESULT, scores=scores))), "a model without this label"
 
 
 soswap_addamod = challenge_sets.get_challenge_set("soswap_addamod")
@@ -165,10 +157,7 @@ def test_reading_states_accuracy_by_kind_and_entailment_rate():
 
 
 def _render_result(result):
-    console = Console(width=200, highlight=False)
-    with console.capture() as capture:
-        console.print(soswap_addamod.build_table(result))
-    return " ".join(capture.get().split())
+    return " ".join(render(soswap_addamod.build_table(result), width=200).split())
 
 
 def test_few_text_pairs_are_explained_by_frequent_reasons():

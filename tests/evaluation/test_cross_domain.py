@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import pytest
-from rich.console import Console
 
+from tests.factories import render
 from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.request import SetRequest
 from unbag.data import demo
@@ -51,9 +51,6 @@ def test_models_of_table_share_reference_score(cross_domain_results):
 def test_table_reports_truncated_pairs(cross_domain_results):
     one, other = cross_domain_results[False]
     cut = replace(one, model={**one.model, "truncated_pairs": 50, "truncated_share": 0.25})
-    console = Console(width=200)
-    with console.capture() as captured:
-        console.print(terminal.build_cross_domain_table([cut, other]))
     name = cut.model["name"]
     expected = f"{cut.corpus}: 25.0 % of the pairs (50) exceed the maximum input length of {name}"
-    assert expected in captured.get()
+    assert expected in render(terminal.build_cross_domain_table([cut, other]), width=200)

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rich.console import Console
 
+from tests.factories import render
 from unbag import challenge_sets
 from unbag.baselines.lexical.words import ALL
 from unbag.challenge_sets.request import build_requested_set, read_exported_set
@@ -189,9 +189,7 @@ def test_model_that_reads_two_sets_is_better_on_both(results):
 @pytest.mark.parametrize("kind", ["lexical", "noisy oracle"])
 def test_all_outputs_state_the_same_verdict(results, kind, tmp_path):
     own = results[kind]
-    console = Console(width=2_000, record=True, file=open("/dev/null", "w"))
-    terminal.print_views([*terminal.build_result_views(own), *terminal.build_summary_views(own)], console)
-    shown = console.export_text()
+    shown = render(*terminal.build_result_views(own), *terminal.build_summary_views(own), width=2_000)
     sentence = verdict.format_verdict(verdict.compute_model_verdict(own))
     assert f"Verdict: {sentence}" in shown
     write_results(own, tmp_path / FILE)

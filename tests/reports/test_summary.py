@@ -1,7 +1,6 @@
 from dataclasses import replace
 
-from rich.console import Console
-
+from tests.factories import render
 from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.results import Result
 from unbag.reports import terminal
@@ -30,10 +29,7 @@ def _build_result(name, accuracy, model="org/a", data="snli", width=0.02, source
 
 
 def _render(results):
-    console = Console(width=80, highlight=False)
-    with console.capture() as capture:
-        terminal.print_views(terminal.build_summary_views(results), console)
-    lines = capture.get().splitlines()
+    lines = render(*terminal.build_summary_views(results)).splitlines()
     assert max(map(len, lines), default=0) <= 80
     return [line.split() for line in lines]
 

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rich.console import Console
 
-from tests.factories import ROWS, build_result, write_run
+from tests.factories import ROWS, build_result, render, write_run
 from unbag.challenge_sets.base import VERIFICATION, VERIFIER
 from unbag.challenge_sets.views import verifier
 from unbag.challenge_sets.views.figures import ReportModel, ResultGroup, ScoredModel
@@ -80,9 +79,7 @@ def test_summary_states_lowest_safe_target_and_recall():
 
 def test_several_verifiers_are_compared_by_auroc_and_recall():
     made = [build_verified_result("sharp"), build_verified_result("dull", noise=0.5)]
-    console = Console(width=80, record=True, file=io.StringIO())
-    console.print(verifier.build_verifier_comparison(made))
-    text = console.export_text()
+    text = render(verifier.build_verifier_comparison(made))
     assert "Unchanged pairs: recall with at most 5 % false positives (95 % confidence)" in " ".join(text.split())
     assert "recall at 5 %" in text
     assert text.index("sharp") < text.index("dull")

@@ -12,8 +12,8 @@ pytest.importorskip("torch", reason="needs unbag[models]")
 
 import datasets
 import pyarrow as pa
-from rich.console import Console
 
+from tests.factories import render
 from tests.training.conftest import PAIRS
 from unbag import challenge_sets, cli
 from unbag.baselines.natlog.relations import Relation
@@ -249,10 +249,7 @@ def test_seeds_differ_and_are_summarized(validate, tmp_path):
     assert values == [run["scores"]["f1"]["value"] for run in done["runs"]]
     assert done["summary"]["all"]["f1"]["mean"] == pytest.approx(sum(values) / 2)
     assert done["summary"]["modifier_type"]["negation"]["pairs"] == 24
-    console = Console(width=80)
-    with console.capture() as capture:
-        console.print(build_kfold_table(done))
-    shown = capture.get()
+    shown = render(build_kfold_table(done))
     assert "fine-tuned" in shown
     assert "±" in shown
     assert "mean ± standard deviation over 2 training seeds" in " ".join(shown.split())

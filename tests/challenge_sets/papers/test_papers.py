@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from rich.console import Console
 from typer.testing import CliRunner
 
+from tests.factories import render
 from unbag import challenge_sets, cli, scripts
 from unbag.challenge_sets import papers
 from unbag.challenge_sets.papers import list_published_scores
@@ -144,11 +144,8 @@ def test_column_without_fractions_is_rejected():
 
 
 def test_table_fits_terminal_and_keeps_all_cells():
-    console = Console(width=80, highlight=False)
     for table in TABLES:
-        with console.capture() as capture:
-            console.print(build_paper_view(table))
-        shown = capture.get()
+        shown = render(build_paper_view(table))
         assert max(len(line) for line in shown.splitlines()) <= 80, table.number
         assert "…" not in shown, f"a cell of Table {table.number} is cut off"
         squeezed = "".join(shown.split())

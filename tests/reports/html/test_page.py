@@ -3,13 +3,12 @@
 import json
 import re
 from dataclasses import replace
-from io import StringIO
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 from typer.testing import CliRunner
 
+from tests.factories import render
 from tests.reports.html.conftest import HOSTILE, HOSTILE_NAME
 from unbag import challenge_sets, cli
 from unbag.challenge_sets import results
@@ -295,9 +294,8 @@ def test_report_has_order_of_terminal_and_corpus_last(report, folders):
     for part in (text.partition("<nav")[2], text.partition('class="chart"')[2], text.partition('class="cards"')[2]):
         places = [part.index(f">{title}</a>") for title in titles]
         assert places == sorted(places)
-    console = Console(file=StringIO(), width=80)
-    console.print(build_summary_table(results.read_results(folders[0] / results.FILE)))
-    places = [console.file.getvalue().index(f"\n{title} ") for title in titles]
+    shown = render(build_summary_table(results.read_results(folders[0] / results.FILE)))
+    places = [shown.index(f"\n{title} ") for title in titles]
     assert places == sorted(places)
 
 
