@@ -253,12 +253,44 @@ def test_sets_with_name_lists_options():
     assert "The set has no options." in shown
 
 
-def test_train_invalid_config_prints_one_line(capsys):
-    asked = "train finetune --model m --output-dir o --num-train-epochs 0 --warmup-ratio 2"
-    assert cli.run(cli.app, asked.split()) == 1
-    told = capsys.readouterr().err
-    assert told.count("\n") == 1
-    assert "num_train_epochs: expected at least 1, got 0; warmup_ratio: expected" in told
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            "finetune --num-train-epochs 0 --warmup-ratio 2",
+            "--num-train-epochs: expected at least 1, got 0; --warmup-ratio: expected a number from 0 to 1, got 2.0",
+        ),
+        ("hex --superficial-weight -1", "--superficial-weight: expected a number of at least 0, got -1.0"),
+        ("finetune --columns a=b --labels c", "--columns and --labels: expected a file in corpus or validation, got "),
+        ("finetune --augment soswap --word-order shuffled", "--augment: expected --word-order = natural and no --hyp"),
+        ("finetune --corpus snli --revision=", "expected --revision to be text without control characters, got ''"),
+        ("reweighting --balance 1", "already weights pairs by the bias; omit --balance"),
+    ],
+)
+def test_train_error_names_options_as_typed(arguments, message, capsys):
+    assert cli.run(cli.app, ["train", *arguments.split(), "--model", "m", "--output-dir", "o"]) == 1
+    shown = capsys.readouterr().err
+    assert shown.count("\n") == 1
+    assert message in shown
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "argument"),
+    [
+        ("evaluate", "--model", "MODEL"),
+        ("evaluate", "--models=org/model", "MODEL"),
+        ("check", "--run", "RUN"),
+        ("build", "--set", "SET"),
+        ("publish metric", "--metric", "METRIC"),
+        ("publish results", "--results", "RESULTS"),
+    ],
+)
+def test_argument_given_as_option_is_explained(command, option, argument):
+    done = CliRunner(env={"COLUMNS": "200"}).invoke(cli.app, [*command.split(), option, "x"], prog_name="unbag")
+    assert done.exit_code == 2
+    name = option.partition("=")[0]
+    usage = f"use `unbag {command} {argument}`"
+    assert f"{name}: expected the argument {argument}, got an option; {usage}" in done.output
 
 
 @pytest.mark.parametrize(("fails_later", "is_rejected"), [(False, False), (True, True)])

@@ -109,3 +109,17 @@ def test_json_contains_verdict_of_each_seed(stub_training, capsys):
     train._run(config, (1, 2), ("plain", "swapped"), as_json=True)
     runs = json.loads(capsys.readouterr().out)["runs"]
     assert [run["verdict"] for run in runs] == [verdict, verdict]
+
+
+@pytest.mark.parametrize(("is_complete", "expected"), [(True, 0), (False, 1)])
+def test_processes_are_printed_only_if_model_is_trained(stub_training, monkeypatch, capsys, is_complete, expected):
+    config, _ = stub_training
+
+    def run(config, *, on_step):
+        if not is_complete:
+            on_step(1, 6, "loss 1.0")
+        return {"pairs_per_epoch": 12, "steps": 6, "best_evaluation": {"step": 6}}
+
+    monkeypatch.setattr(seeds, "run", run)
+    train._run(config, (1, 2), (), as_json=False)
+    assert capsys.readouterr().err.count(f"training with 1 process in {config.output_dir}") == expected

@@ -29,22 +29,17 @@ class OptionError(ValueError):
 
 
 class PairSelection:
-    """The source pairs of one or more challenge sets, and the options of these sets.
+    """The source pairs of one or more challenge sets, and the options of these sets (`data.pair_options.PairKwargs`).
 
-    Args:
-        read: Function that parses the value of a set option, called with `(set_name, option, value)`.
-        given: Options of `data.pair_options.PairKwargs`.
+    The value of a set option may be text, as on the command line.
     """
 
-    def __init__(
-        self, *, read: Callable[[str, str, Any], Any] = lambda name, option, value: value, **given: Unpack[PairKwargs]
-    ) -> None:
+    def __init__(self, **given: Unpack[PairKwargs]) -> None:
         if unknown := sorted(given.keys() - PAIR_OPTIONS.keys()):
             raise TypeError(f"expected an option of pairs, got {unknown[0]!r}{suggest_name(unknown[0], PAIR_OPTIONS)}")
         self.given: PairKwargs = cast("PairKwargs", parse_options(PAIR_OPTIONS, given))
         self.set_options: Mapping[str, Any] = self.given.get("options") or {}
         self.has_corpus = "data" not in self.given and "text" not in self.given
-        self._read = read
 
     def build_requests(
         self, names: Sequence[str], *, on_failure: Callable[[EvaluationFailure], None] | None = None
@@ -76,7 +71,7 @@ class PairSelection:
             # `seed` is both an option of most sets, for their perturbations, and the seed of the sample.
             given = self._options_of_set(name, options_of[name])
             values = {option: value for option, value in seed.items() if option in options_of[name]}
-            values |= {option: self._read(name, option, value) for option, value in given.items()}
+            values |= {option: _parse_set_option(name, option, value) for option, value in given.items()}
             config = None
             if self.has_corpus:
                 split = self.given.get("split")
@@ -144,6 +139,15 @@ class PairSelection:
             )
         texts: Any = given["text"]  # parsed to a list
         return {"text": list_text_files(texts), "source_split": given.get("split"), **described}
+
+
+def _parse_set_option(name: str, option: str, value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return loading.parse_set_option(name, option, value)
+    except ValueError as error:
+        raise OptionError(str(error)) from None
 
 
 def _unknown_option_message(option: str, options_of: Mapping[str, Iterable[str]]) -> str:

@@ -12,10 +12,11 @@ from typer.core import TyperCommand
 from unbag.cli import typer_utils
 from unbag.cli.output import echo, set_log_level
 from unbag.cli.typer_utils import (
+    Command,
     build_declared_option,
     sets_option,
     split_commas,
-    split_paths_or_ids,
+    split_paths,
     usage_errors,
 )
 from unbag.data.corpora import PAPER_CORPORA, get_corpus
@@ -48,7 +49,7 @@ class App(typer.Typer):
         self, name: str | None = None, *, cls: type[TyperCommand] | None = None, **settings: Any
     ) -> Callable[[_Function], _Function]:
         """Register a function as a command."""
-        register = super().command(name, cls=cls, **settings)
+        register = super().command(name, cls=cls or Command, **settings)
 
         def add(function: _Function) -> _Function:
             register(expand_options(function))
@@ -124,14 +125,10 @@ def _complete(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     from unbag import challenge_sets
     from unbag.challenge_sets import loading
 
+    every = challenge_sets.list_set_names()
     # Click stops parsing at the incomplete word: arguments may still be among the remaining words.
-    names = {*(ctx.params.get("sets") or ()), ctx.params.get("name"), *ctx.args}.intersection(
-        challenge_sets.list_set_names()
-    )
-    options = [
-        option for name in names or challenge_sets.list_set_names() for option in loading.describe_set_options(name)
-    ]
-    meanings = {f"{option.name}=": option.meaning for option in options}
+    names = {*(ctx.params.get("sets") or ()), ctx.params.get("name"), *ctx.args}.intersection(every) or every
+    meanings = {f"{option.name}=": option.meaning for name in names for option in loading.describe_set_options(name)}
     return [(option, meaning) for option, meaning in sorted(meanings.items()) if option.startswith(incomplete)]
 
 
@@ -140,7 +137,7 @@ def _complete(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
 _CLI_SETTINGS: Final[dict[str, dict[str, Any]]] = {
     "corpus": {"callback": split_commas, "autocompletion": typer_utils.complete_corpora},
     "split": {"autocompletion": typer_utils.complete_splits},
-    "text": {"callback": split_paths_or_ids},
+    "text": {"callback": split_paths},
 }
 _DECLARED: Final = {**PAIR_OPTIONS, "corpus": (Sequence[str] | None, PAIR_OPTIONS["corpus"][1])}
 _PairOptions: Any = make_dataclass(
@@ -185,8 +182,8 @@ class PairOptions(_PairOptions):
             )
         corpus = self.corpus[0] if self.corpus else None
         given = {name: getattr(self, name) for name in PAIR_OPTIONS if name != "options"}
-        given |= {"corpus": corpus, "columns": parse_columns(self.columns) or None, "labels": self.labels or None}
-        pairs = PairSelection(**given, options=self._parse_set_options(names), read=_read_set_option)
+        given |= {"corpus": corpus, "columns": parse_columns(self.columns), "options": self._parse_set_options(names)}
+        pairs = PairSelection(**given)
         try:
             requests = pairs.build_requests(names, on_failure=on_failure)
         except OptionError as error:
@@ -211,13 +208,6 @@ class PairOptions(_PairOptions):
             texts[OFFICIAL_FILE_OPTION] = self.official_file
         return texts
 
-    def without_official_file(self) -> "PairOptions":
-        """Copy the options without the official data file. The sets are then built from a corpus."""
-        # `-o file=…` or `-o SET.file=…`
-        names = {part: part.partition("=")[0].rpartition(".")[2].strip() for part in self.set_option or ()}
-        set_options = [part for part, name in names.items() if name != OFFICIAL_FILE_OPTION]
-        return replace(self, official_file=None, set_option=set_options or None)
-
     def replace(self, **values: Any) -> "PairOptions":
         """Copy the options with other values of some fields."""
         return replace(self, **values)
@@ -227,13 +217,6 @@ def parse_columns(parts: Sequence[str] | None) -> dict[str, str]:
     """Parse the value of `--columns`."""
     with usage_errors():
         return parse_name_values(parts or (), COLUMNS_GIVEN)
-
-
-def _read_set_option(name: str, option: str, text: str) -> Any:
-    from unbag.challenge_sets import loading
-
-    with usage_errors():
-        return loading.parse_set_option(name, option, text)
 
 
 ALL: Final = "all"
@@ -260,7 +243,7 @@ def build_selected_requests(
 
     if len(list_requested_corpora(pairs)) > 1:
         names = list(sets or selection.list_suite_sets())
-        requests = build_requests_per_corpus(pairs, names, on_failure=lambda failure, _: on_failure(failure))
+        requests = build_requests_per_corpus(pairs, names, on_failure=lambda _, failure: on_failure(failure))
     elif sets:
         requests = pairs.build_requests(sets)
     else:
@@ -276,26 +259,27 @@ def list_requested_corpora(pairs: PairOptions) -> Sequence[str]:
 
 
 def build_requests_per_corpus(
-    pairs: PairOptions, sets: Sequence[str], *, on_failure: "Callable[[EvaluationFailure, str], None]"
+    pairs: PairOptions, sets: Sequence[str], *, on_failure: "Callable[[str, EvaluationFailure], None]"
 ) -> "list[SetRequest]":
     """Build one request for each combination of challenge set and corpus, without duplicates.
 
     With an authors' file, the authors' original pairs are added once. Otherwise sets come only from the corpora. Sets
-    that do not support a corpus are passed to `on_failure`, with the corpus.
+    that do not support a corpus are passed to `on_failure`, after the corpus.
     """
     corpora = list_requested_corpora(pairs)
     if pairs.split:
         raise typer.BadParameter(f"--split: expected one --corpus, got {len(corpora)}; remove --split")
     for name in corpora:
         get_corpus(name)  # an unknown name fails before anything is built
-    without_file = pairs.without_official_file()
+    # `-o file=…` or `-o SET.file=…`
+    names = {part: part.partition("=")[0].rpartition(".")[2].strip() for part in pairs.set_option or ()}
+    without_file = [part for part, name in names.items() if name != OFFICIAL_FILE_OPTION]
     requests = []
     for name in corpora:
-        unfit: list[EvaluationFailure] = []
-        requests += without_file.replace(corpus=[name]).build_requests(sets, on_failure=unfit.append)
-        for failure in unfit:
-            on_failure(failure, name)
-    if pairs != without_file:  # the authors' original pairs do not come from a corpus
+        of_corpus = pairs.replace(corpus=[name], official_file=None, set_option=without_file)
+        requests += of_corpus.build_requests(sets, on_failure=partial(on_failure, name))
+    if pairs.official_file or OFFICIAL_FILE_OPTION in names.values():
+        # The authors' original pairs do not come from a corpus.
         official = pairs.replace(corpus=None).build_requests(sets, on_failure=lambda failure: None)
         requests += [request for request in official if OFFICIAL_FILE_OPTION in request.options]
     # A set of official pairs does not depend on the corpus. A set() would fail, because requests are not hashable.

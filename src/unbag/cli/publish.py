@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 from rich.filesize import decimal
 
+from unbag import scripts
 from unbag.cli import typer_utils
 from unbag.cli.options import App, NumProc, PairOptions, build_requests_per_corpus, list_requested_corpora
 from unbag.cli.output import AsJson, create_cli_console, echo, print_json
@@ -56,6 +57,14 @@ class PublishingOptions:
     yes: Annotated[bool, _option("--yes", help="Write to the Hub (default: show a preview).")] = False
     as_json: AsJson = False
 
+    def validate_organization(self) -> None:
+        """Validate that the target is an organization, because there are several repositories."""
+        if "/" in self.repo_id:
+            raise typer.BadParameter(
+                f"--repo-id: expected an organization for several repositories, got {self.repo_id!r}; remove the "
+                "repository name"
+            )
+
 
 def resolve_repo_id(repo_id: str, name: str) -> str:
     """Append a repository name to an organization. A complete repository id is returned unchanged."""
@@ -72,11 +81,6 @@ def publish_all(uploads: "Sequence[HubUpload]", options: PublishingOptions, coll
     """
     from unbag.hub.push import publish_files
 
-    if "/" in options.repo_id and len(uploads) > 1:
-        raise ValueError(
-            f"--repo-id: expected an organization for {len(uploads)} repositories, got {options.repo_id!r}; "
-            "remove the repository name"
-        )
     records: list[dict[str, Any]] = []
     for upload in uploads:
         plan = publish_files(
@@ -246,16 +250,16 @@ def metric(
 
     unbag publish metric swap_consistency --repo-id ORG --yes
     """
-    from unbag import scripts
+    names = names or scripts.list_script_folders("metrics")
+    if len(names) > 1:
+        options.validate_organization()
+    publish_all(_build_metric_spaces(names, options.repo_id), options)
+
+
+def _build_metric_spaces(names: Sequence[str], repo_id: str) -> "list[HubUpload]":
     from unbag.hub.spaces import build_metric_space
 
-    publish_all(
-        [
-            build_metric_space(name, resolve_repo_id(options.repo_id, name))
-            for name in names or scripts.list_script_folders("metrics")
-        ],
-        options,
-    )
+    return [build_metric_space(name, resolve_repo_id(repo_id, name)) for name in names]
 
 
 @app.command()
@@ -488,16 +492,12 @@ def everything(
       unbag publish all --repo-id ORG --corpus snli,mnli
       unbag publish all --repo-id ORG --results runs/a,runs/b --yes
     """
-    from unbag import challenge_sets, scripts
+    from unbag import challenge_sets
     from unbag.challenge_sets.failures import EvaluationFailure
     from unbag.hub import results_dataset, spaces
     from unbag.hub.dataset import build_dataset_upload
 
-    if "/" in options.repo_id:
-        raise typer.BadParameter(
-            "--repo-id: expected an organization for several repositories, got "
-            f"{options.repo_id!r}; remove the repository name"
-        )
+    options.validate_organization()
     stored = read_results(results or ())  # Validate first, because building sets takes long.
     failures: list[EvaluationFailure] = []
     uploads: list[HubUpload] = []
@@ -509,7 +509,7 @@ def everything(
     names = challenge_sets.list_set_names()
     if len(list_requested_corpora(pairs)) > 1:
         requests = build_requests_per_corpus(
-            pairs, names, on_failure=lambda failure, corpus: add_failure(f"{failure.set} of {corpus}", failure.error)
+            pairs, names, on_failure=lambda corpus, failure: add_failure(f"{failure.set} of {corpus}", failure.error)
         )
     else:
         requests = pairs.build_requests(names, on_failure=failures.append)
@@ -526,10 +526,7 @@ def everything(
             repo, own = resolve_repo_id(options.repo_id, name), Path(folder) / name
             upload = build_dataset_upload(of_set, repo, own, benchmark=benchmark, on_failure=add_config_failure)
             uploads += [upload] if upload.files else []
-        uploads += [
-            spaces.build_metric_space(name, resolve_repo_id(options.repo_id, name))
-            for name in scripts.list_script_folders("metrics")
-        ]
+        uploads += _build_metric_spaces(scripts.list_script_folders("metrics"), options.repo_id)
         if results:
             rows = resolve_repo_id(options.repo_id, results_dataset.NAME)
             uploads.append(results_dataset.build_results_dataset_upload(rows, stored))

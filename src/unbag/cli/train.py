@@ -1,11 +1,13 @@
 """Training commands: one `unbag train RECIPE` per recipe in `trainers/`, with the options of its class."""
 
 import logging
+import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import MISSING, Field, dataclass
 from datetime import timedelta
-from functools import partial
+from functools import cache, partial
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from pkgutil import resolve_name
@@ -21,6 +23,7 @@ from unbag.cli.typer_utils import LIST, GreedyCommand, validate_output_folder
 from unbag.training.config import TrainConfig
 from unbag.training.recipes import load_recipes
 from unbag.utils.hf_jobs import validate_persistent_output
+from unbag.utils.options import format_flag
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import EvaluationFailure
@@ -62,38 +65,18 @@ def _command(recipe: type[TrainConfig]) -> Callable[..., None]:
         for each in signature(_RunOptions).parameters.values()
         if each.name not in excluded
     ]
-    can_push = "push_results" not in excluded
 
     def command(**arguments: Any) -> None:
-        seeds = _read("seeds", arguments.pop("seeds"), int)
-        sets = _read("evaluate", arguments.pop("evaluate", None), str)
-        as_json, offline = arguments.pop("as_json"), arguments.pop("offline")
-        push = arguments.pop("push_results", None)
+        given = _RunOptions(**{each.name: arguments.pop(each.name) for each in shared})
+        seeds, sets = _read("seeds", given.seeds, int), _read("evaluate", given.evaluate, str)
         values: dict[str, Any] = {
             name: _read(name, value, get_args(hints[name])[0]) if get_origin(hints[name]) is tuple else value
             for name, value in arguments.items()
         }
         if labels := values.get("label_map"):
             values["label_map"] = ",".join(labels)
-        config = recipe(**values)
-        validate_persistent_output(
-            "--output-dir", config.output_dir, push, push_option=pushing.PUSH_OPTION if can_push and not seeds else None
-        )
-        if push is not None:
-            if seeds and not recipe.procedure:  # A procedure that can push its model accepts at most one seed.
-                raise typer.BadParameter(
-                    f"{pushing.PUSH_OPTION}: expected one model, got several (--seeds); publish each model separately"
-                )
-            pushing.validate_push(push, offline=offline)
-        if config.push_checkpoints is not None:
-            pushing.validate_push(config.push_checkpoints, offline=offline, option="--push-checkpoints")
-        if offline:
-            from unbag.evaluation import prefetch
-
-            prefetch.validate_offline_requirements(config.list_requirements())
-        failures = _run(config, seeds, sets, as_json=as_json)
-        if push is not None and _is_first():
-            pushing.push_model(config.output_dir, push, as_json=as_json)
+        with _name_options_in_errors(list(arguments)):
+            failures = _train_and_publish(recipe(**values), given, seeds, sets)
         if failures:
             raise typer.Exit(1)
 
@@ -103,8 +86,47 @@ def _command(recipe: type[TrainConfig]) -> Callable[..., None]:
         if name not in excluded
     ]
     command.__signature__ = Signature([*own, *shared])  # type: ignore[attr-defined]
-    command.__annotations__ = {parameter.name: parameter.annotation for parameter in (*own, *shared)}
     return command
+
+
+@contextmanager
+def _name_options_in_errors(fields: Sequence[str]) -> Iterator[None]:
+    """Replace the names of config fields in an error, which Python callers use, by the options of the command."""
+    # A name without an underscore, such as "corpus", may also be a word of the message.
+    name, compound = "|".join(fields), "|".join(each for each in fields if "_" in each)
+    is_first = rf"(?:{name})(?=: | = | to be | and (?:{name}): )"
+    pattern = rf"(?<![\w.-])(?:{is_first}|(?<=omit )(?:{name})\b|(?:{compound})\b(?!=))"
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(re.sub(pattern, lambda found: format_flag(found[0]), str(error))) from error
+
+
+def _train_and_publish(
+    config: TrainConfig, options: "_RunOptions", seeds: Sequence[int], sets: Sequence[str]
+) -> "list[EvaluationFailure]":
+    """Validate the options, train, evaluate and publish. Returns the sets that could not be evaluated."""
+    push, offline = options.push_results, options.offline
+    can_push = "push_results" not in config.excluded_options and not seeds
+    validate_persistent_output(
+        "--output-dir", config.output_dir, push, push_option=pushing.PUSH_OPTION if can_push else None
+    )
+    if push is not None:
+        if seeds and not config.procedure:  # A procedure that can push its model accepts at most one seed.
+            raise typer.BadParameter(
+                f"{pushing.PUSH_OPTION}: expected one model, got several (--seeds); publish each model separately"
+            )
+        pushing.validate_push(push, offline=offline)
+    if config.push_checkpoints is not None:
+        pushing.validate_push(config.push_checkpoints, offline=offline, option="--push-checkpoints")
+    if offline:
+        from unbag.evaluation import prefetch
+
+        prefetch.validate_offline_requirements(config.list_requirements())
+    failures = _run(config, seeds, sets, as_json=options.as_json)
+    if push is not None and _is_first():
+        pushing.push_model(config.output_dir, push, as_json=options.as_json)
+    return failures
 
 
 def _parameter(field: Field[Any], declared: Mapping[str, Any], hint: Any) -> Parameter:
@@ -116,7 +138,7 @@ def _parameter(field: Field[Any], declared: Mapping[str, Any], hint: Any) -> Par
         hint, default = list[str] | None, list(map(str, default)) if isinstance(default, tuple) else default
     option = typer.Option(
         # No --no-… form, since all flags are off by default.
-        *([f"--{name.replace('_', '-')}"] if hint is bool else []),
+        *([format_flag(name)] if hint is bool else []),
         help=declared["help"],
         rich_help_panel=declared["panel"],
         callback=validate_output_folder if name == "output_dir" else None,
@@ -162,12 +184,10 @@ def _read(name: str, given: Sequence[str] | None, kind: Callable[[str], Any]) ->
         values = tuple(kind(part.strip()) for part in text.split(",") if part.strip())
     except ValueError:
         raise typer.BadParameter(
-            f"--{name}: expected comma-separated numbers, got {text!r}; use a list such as 1,2,3"
+            f"{format_flag(name)}: expected comma-separated numbers, got {text!r}; use a list such as 1,2,3"
         ) from None
     if text and not values:  # otherwise commas alone would count as an option without a value
-        raise typer.BadParameter(
-            f"--{name.replace('_', '-')}: expected comma-separated values, got {text!r}; add a value"
-        )
+        raise typer.BadParameter(f"{format_flag(name)}: expected comma-separated values, got {text!r}; add a value")
     return values
 
 
@@ -227,22 +247,26 @@ def _quiet(*, first: bool) -> None:
 
 
 def _build_step_printers(config: Any) -> "Callable[[str], OnStep]":
-    """Print where the model is trained. Returns a function that builds the step callback of a run."""
+    """Create a function that builds the step callback of a run. The first step prints where the model is trained."""
     from unbag.inference.distributed import connect_process_group
 
-    processes = connect_process_group().world_size
-    echo(f"training with {processes} process{'es' if processes > 1 else ''} in {config.output_dir}", err=True)
-    return lambda name: _StepPrinter(name, config.logging_steps)
+    @cache
+    def announce() -> None:
+        processes = connect_process_group().world_size
+        echo(f"training with {processes} process{'es' if processes > 1 else ''} in {config.output_dir}", err=True)
+
+    return lambda name: _StepPrinter(name, config.logging_steps, announce)
 
 
 class _StepPrinter:
     """Callback that prints a line per logging step, with the time left."""
 
-    def __init__(self, name: str, logging_steps: int) -> None:
-        self._name, self._logging_steps = name, logging_steps
+    def __init__(self, name: str, logging_steps: int, announce: Callable[[], None]) -> None:
+        self._name, self._logging_steps, self._announce = name, logging_steps, announce
         self._start: tuple[int, float] | None = None
 
     def __call__(self, done: int, total: int, status: str) -> None:
+        self._announce()
         if self._start is None or done <= self._start[0]:  # the first step, or that of the next run
             self._start = (done, time.monotonic())
         first, began = self._start

@@ -1,18 +1,21 @@
 """Option parsing: comma-separated lists, validation of output paths, shell completion, and declared options."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Final, get_origin
+from typing import Annotated, Any, Final, TypeVar, get_origin
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperArgument, TyperCommand
 
 from unbag import scripts
 from unbag.data.corpora import CORPORA
 from unbag.data.pair_options import PAIR_OPTIONS
-from unbag.utils.options import DeclaredOptions, list_alternatives, split_names
+from unbag.utils.options import DeclaredOptions, format_flag, list_alternatives, split_names
+
+_Name = TypeVar("_Name", str, Path)
 
 LIST: Final = "LIST"
 _GREEDY: Final = (LIST, PAIR_OPTIONS["text"][1].metavar)
@@ -32,25 +35,37 @@ def split_commas(values: list[str] | None) -> list[str] | None:
     return names
 
 
-def split_paths(values: list[Path] | None) -> list[Path] | None:
-    """Split a list of paths at commas, except within existing file names (option callback)."""
-    names = split_paths_or_ids([str(value) for value in values or ()])
-    return values if names is None else list(map(Path, names))
-
-
-def split_paths_or_ids(values: list[str] | None) -> list[str] | None:
+def split_paths(values: list[_Name] | None) -> list[_Name] | None:
     """Split a list of paths or Hub ids at commas, except within existing paths (option callback)."""
-    if not values:
-        return None
     # The name of an existing file may contain a comma.
-    return [name for each in values for name in ([each] if Path(each).exists() else split_commas([each]) or ())]
+    return [
+        type(value)(name)
+        for value in values or ()
+        for name in ([value] if Path(value).exists() else split_commas([str(value)]) or ())
+    ] or None
 
 
-class GreedyCommand(TyperCommand):
+class Command(TyperCommand):
+    """Command that explains how to pass an argument that is given as an option, such as `--model` for MODEL."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments with click, after a check for arguments given as options."""
+        metavars = [each.metavar or "" for each in self.params if isinstance(each, TyperArgument)]
+        arguments = {f"--{word.lower()}": word for word in re.findall("[A-Z]{2,}", " ".join(metavars))}
+        given = {arg.partition("=")[0] for arg in args} - {name for each in self.params for name in each.opts}
+        for option in given if not ctx.resilient_parsing else ():  # the shell completion ignores errors
+            if word := arguments.get(option) or arguments.get(option.removesuffix("s")):
+                raise typer.BadParameter(
+                    f"{option}: expected the argument {word}, got an option; use `{ctx.command_path} {word}`", ctx
+                )
+        return super().parse_args(ctx, args)
+
+
+class GreedyCommand(Command):
     """Command whose lists accept several values, such as `--seeds 1 2 3`, or the shell expansion of `--text *.md`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Insert the option name before each additional value, then parse the arguments with click."""
+        """Insert the option name before each additional value, then parse the arguments."""
         greedy = {name for each in self.params if each.metavar in _GREEDY for name in each.opts}
         repeated: list[str] = []
         option = ""
@@ -169,7 +184,7 @@ def build_declared_option(declared: DeclaredOptions, name: str, **settings: Any)
     shown: dict[str, Any] = {"help": option.help, "metavar": option.metavar, "min": option.minimum}
     if is_list:
         shown["callback"] = split_commas
-    flag = f"--{name.replace('_', '-')}"
+    flag = format_flag(name)
     # An option that is off by default needs no flag that disables it.
     flags = [flag] if option.default is False else [f"{flag}/--no{flag[1:]}"] if kind == bool | None else []
     return Annotated[kind, typer.Option(*flags, **shown | settings)]

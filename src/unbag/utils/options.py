@@ -57,6 +57,29 @@ def suggest_name(name: str, valid: Iterable[str]) -> str:
     return f", did you mean {matches[0]!r}?" if matches else ""
 
 
+def format_flag(name: str) -> str:
+    """Format the name of a Python argument as an option of the command line.
+
+    >>> format_flag("label_map")
+    '--label-map'
+    """
+    return f"--{name.replace('_', '-')}"
+
+
+def format_option(name: str, value: Any) -> list[str]:
+    """Format an option and its value as words of a command line.
+
+    >>> format_option("columns", {"premise": "text", "label": "gold"}), format_option("join_passages", False)
+    (['--columns', 'premise=text,label=gold'], ['--no-join-passages'])
+    """
+    flag = format_flag(name)
+    if isinstance(value, bool):
+        return [flag if value else f"--no{flag[1:]}"]
+    if isinstance(value, Mapping):
+        value = [f"{ours}={theirs}" for ours, theirs in value.items()]
+    return [flag, ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)]
+
+
 def parse_name_values(
     texts: Sequence[str], expected: str, repeatable_names: frozenset[str] = frozenset()
 ) -> dict[str, str]:
@@ -124,7 +147,7 @@ def describe_declared_options(declared: DeclaredOptions) -> Callable[[_Function]
 
     def describe(function: _Function) -> _Function:
         signature = inspect.signature(function)
-        fixed = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
+        *fixed, _ = signature.parameters.values()
         options = [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=hint)
             for name, (hint, _) in declared.items()
@@ -135,10 +158,15 @@ def describe_declared_options(declared: DeclaredOptions) -> Callable[[_Function]
         return function
 
     def list_options(entry: re.Match[str]) -> str:
-        lines = (f"{name}: {option.help} {option.details}".strip() for name, (_, option) in declared.items())
-        first, rest = entry[1], f"{entry[1]}    "
         text = "\n".join(
-            fill(line, 120, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False) for line in lines
+            fill(
+                f"{name}: {option.help} {option.details}",
+                120,
+                initial_indent=entry[1],
+                subsequent_indent=f"{entry[1]}    ",
+                break_on_hyphens=False,
+            )
+            for name, (_, option) in declared.items()
         )
         # In Python, an option of the command line is an argument.
         return re.sub(r"--([a-z-]+)", lambda flag: f"`{flag[1].replace('-', '_')}`", text)
@@ -168,11 +196,12 @@ def describe_options(config: type) -> list[OptionDescription]:
             r"^    (\w+): (.*?)(?=^    \w+: |\Z)", inspect.cleandoc(each.__doc__ or ""), re.M | re.S
         )
     }
-    return [
-        OptionDescription(f.name, f.default, meanings.get(f.name, ""), _EXPECTED[kind], _example(kind, f.default))
-        for f in fields(config)
-        for kind in [_kind(config, f.name)]
-    ]
+    described = []
+    for each in fields(config):
+        name, default, kind = each.name, each.default, _kind(config, each.name)
+        example = _EXAMPLES.get(kind) if kind is bool or not default else str(default)
+        described.append(OptionDescription(name, default, meanings.get(name, ""), _EXPECTED[kind], example))
+    return described
 
 
 def split_names(*texts: str) -> tuple[str, ...]:
@@ -274,7 +303,3 @@ def _kind(config: type, name: str) -> Any:
     """Find the type of a config field, ignoring None. The type is a key of `_EXPECTED`."""
     [kind] = list_alternatives(get_type_hints(config)[name])
     return get_origin(kind) or kind
-
-
-def _example(kind: Any, default: Any) -> str | None:
-    return _EXAMPLES.get(kind) if kind is bool or not default else str(default)
