@@ -81,6 +81,7 @@ def run(command: typer.Typer, arguments: Sequence[str] | None = None, *, is_resu
     if is_resumable is None:
         given = f"{' '.join(sys.argv[1:] if arguments is None else arguments)} "
         is_resumable = given.startswith(tuple(f"{name} " for name in _RESUMABLE))
+    hint = "; rerun the same command to resume" if is_resumable else ""
     with _sigterm_as_interrupt() as received:
         try:
             normalize_cache_env()
@@ -89,15 +90,15 @@ def run(command: typer.Typer, arguments: Sequence[str] | None = None, *, is_resu
             return _report_failure(build_install_hint(error))
         except (ValueError, OSError) as error:  # Errors of user, disk or network need no traceback.
             if received:  # worker processes received the signal too; the error reports that they stopped
-                return _report_stop(received, is_resumable=is_resumable)
+                return _report_stop(received, hint)
             return _report_failure(build_disk_full_message(error) if is_disk_full(error) else str(error))
         except MemoryError as error:
             return _report_failure(f"out of memory ({error}); use fewer examples or a machine with more memory")
         except KeyboardInterrupt:
-            return _report_stop(received, is_resumable=is_resumable)
+            return _report_stop(received, hint)
         except SystemExit as done:  # click ends every command this way
             if received or done.code == _INTERRUPTED:
-                return _report_stop(received, is_resumable=is_resumable)
+                return _report_stop(received, hint)
             # Looked up instead of imported: only a run with several processes has loaded the module.
             if connected := sys.modules.get("unbag.inference.distributed"):
                 # Not after a failure, because other ranks may wait in a collective operation.
@@ -107,7 +108,6 @@ def run(command: typer.Typer, arguments: Sequence[str] | None = None, *, is_resu
             if is_disk_full(error):
                 return _report_failure(build_disk_full_message(error))
             if (connected := sys.modules.get("unbag.inference.distributed")) and connected.is_lost_connection(error):
-                hint = _resume_hint(is_resumable=is_resumable)
                 return _report_failure(f"another process of this run failed; see the error of that process{hint}")
             raise
         except BaseException as error:
@@ -125,16 +125,12 @@ def _report_failure(reason: str) -> int:
     return EXIT_FAILURE
 
 
-def _report_stop(received: Sequence[int], *, is_resumable: bool) -> int:
+def _report_stop(received: Sequence[int], hint: str) -> int:
     """Report that the command was stopped, and compute the exit code for the signal."""
     number = received[0] if received else signal.SIGINT
     how = "interrupted" if number == signal.SIGINT else "terminated"
-    echo(f"unbag: {how}{_resume_hint(is_resumable=is_resumable)}", err=True)
+    echo(f"unbag: {how}{hint}", err=True)
     return _SIGNAL_EXIT + number
-
-
-def _resume_hint(*, is_resumable: bool) -> str:
-    return "; rerun the same command to resume" if is_resumable else ""
 
 
 @contextmanager

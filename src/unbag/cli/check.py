@@ -10,7 +10,7 @@ import typer
 
 from unbag.cli import config_file, typer_utils
 from unbag.cli.evaluate import run_models, validate_offline
-from unbag.cli.model_options import ModelOptions, build_disabled_baseline_options
+from unbag.cli.model_options import ModelOptions
 from unbag.cli.options import Full, PairOptions
 from unbag.cli.output import (
     AsJson,
@@ -25,12 +25,16 @@ from unbag.cli.output import (
 from unbag.cli.run_folder import build_run_folder
 from unbag.cli.typer_utils import Badge, folder_option, split_commas, usage_errors
 from unbag.inference.options import IDENTITY_OPTIONS, MODEL_OPTIONS
+from unbag.utils.options import format_flag, format_option
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.request import SetRequest
     from unbag.evaluation.gates import Gates
 
 _option = partial(typer.Option, rich_help_panel="Gates")
+_bound_option = partial(
+    _option, metavar="SET:METRIC=BOUND", callback=split_commas, autocompletion=typer_utils.complete_bounds
+)
 # Options that do not affect predictions, or describe the machine: never those of an earlier run.
 _OF_MACHINE: Final = frozenset({"offline", "price_in", "price_out"}).union(
     name for name, (_, option) in MODEL_OPTIONS.items() if not option.affects_predictions
@@ -46,23 +50,11 @@ class GateOptions:
 
     lower_bounds: Annotated[
         list[str] | None,
-        _option(
-            "--min",
-            metavar="SET:METRIC=BOUND",
-            callback=split_commas,
-            autocompletion=typer_utils.complete_bounds,
-            help="Minimum of a metric, such as permuted:score=.2 (score is the skill score).",
-        ),
+        _bound_option("--min", help="Minimum of a metric, such as permuted:score=.2 (score is the skill score)."),
     ] = None
     upper_bounds: Annotated[
         list[str] | None,
-        _option(
-            "--max",
-            metavar="SET:METRIC=BOUND",
-            callback=split_commas,
-            autocompletion=typer_utils.complete_bounds,
-            help="Maximum of a metric for which lower is better, such as swapped:drop=.1.",
-        ),
+        _bound_option("--max", help="Maximum of a metric for which lower is better, such as swapped:drop=.1."),
     ] = None
     no_worse_than: Annotated[
         Path | None,
@@ -131,7 +123,7 @@ def check(
       unbag check runs/new --max swapped:drop=.1 --badge badge.svg
     """
     from unbag.challenge_sets.results import FILE, read_results
-    from unbag.evaluation.gates import check_gates
+    from unbag.evaluation.gates import check_gates, select_results_of_single_model
     from unbag.evaluation.verdict import compute_model_verdict
     from unbag.inference.distributed import connect_process_group
     from unbag.reports import badge as badges
@@ -142,13 +134,16 @@ def check(
     before = gates.earlier_run
     run = _results_file(Path(model))
     if run is None:
-        earlier = None if before is None else _load_earlier_options(before, ctx)
+        earlier: config_file.EarlierOptions | None = None
+        compared: Sequence[str] = ()
         complete: Sequence[str] = ()
-        if earlier is not None:
+        if before is not None:
+            results = read_results(before)
+            record = select_results_of_single_model(results, str(before))[0].model
+            earlier = config_file.load_earlier_options(before, record, ctx.command.params)
             pairs, model_options = _apply_earlier_options(ctx, earlier, model, pairs, model_options)
-            complete, full = earlier.sets, full or earlier.full
+            compared, complete, full = [each.set for each in results], earlier.sets, full or earlier.full
         model_options.validate([model])
-        compared = [result.set for result in (read_results(before) if before else ())]
         sets = list(dict.fromkeys([*(each.set for each in gates.bounds), *compared]))
         requests = _requests(sets, pairs, complete, full=full)
         if earlier is not None and earlier.file.name == config_file.CONFIG_FILE:
@@ -158,7 +153,7 @@ def check(
     else:
         names = [field.name for group in (PairOptions, ModelOptions) for field in fields(group)]
         names = [*(name for name in names if name not in _OF_ALL_COMMANDS), "full", "output_dir"]
-        if given := [_flag(name) for name in names if config_file.is_set_by_user(ctx, name)]:
+        if given := [format_flag(name) for name in names if config_file.is_set_by_user(ctx, name)]:
             raise typer.BadParameter(
                 f"{', '.join(given)}: only valid with a model to evaluate, but {model} contains stored results; "
                 "remove these options"
@@ -189,28 +184,6 @@ def _results_file(path: Path) -> Path | None:
     return path if path.is_file() and path.suffix == ".json" else None
 
 
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
-
-
-def _load_earlier_options(results: Path, ctx: typer.Context) -> config_file.EarlierOptions:
-    """Load the options of an earlier run: those of its `run.yaml`, or the recorded model options without this file."""
-    from unbag.challenge_sets.results import read_results
-    from unbag.evaluation.gates import select_results_of_single_model
-
-    record = select_results_of_single_model(read_results(results), str(results))[0].model
-    # The values on the command line are texts.
-    recorded = {
-        name: value if isinstance(value, bool) else list(map(str, value)) if isinstance(value, list) else str(value)
-        for name, value in record.get("options", {}).items()
-    }
-    file = results.parent / config_file.CONFIG_FILE
-    if file.is_file():
-        earlier = config_file.load_earlier_options(file, ctx.command.params)
-        return earlier._replace(values=recorded | dict(earlier.values))
-    return config_file.EarlierOptions(results, [str(record["name"])], (), False, recorded)
-
-
 def _apply_earlier_options(
     ctx: typer.Context,
     earlier: config_file.EarlierOptions,
@@ -227,13 +200,10 @@ def _apply_earlier_options(
         skip |= {"split", "columns", "labels", "language"}
     skip |= _OF_MACHINE if model in earlier.models else _OF_MACHINE | IDENTITY_OPTIONS
     applied = earlier.apply(ctx, pairs, skip=skip), earlier.apply(ctx, model_options, skip=skip)
-    used = []
+    used: list[str] = []
     for old, new in zip((pairs, model_options), applied, strict=True):
         for name, value in vars(new).items():
-            if isinstance(value, bool) and value != getattr(old, name):
-                used.append(_flag(name) if value else f"--no{_flag(name)[1:]}")
-            elif value != getattr(old, name):
-                used.append(f"{_flag(name)} {','.join(map(str, value)) if isinstance(value, list) else value}")
+            used += format_option(name, value) if value != getattr(old, name) else []
     if used and not is_quiet():
         echo(f"options of {earlier.file.parent}: {' '.join(used)}", err=True)
     return applied
@@ -248,25 +218,23 @@ def _validate_rows(
     full: bool,
 ) -> None:
     """Validate that no option of the command line changes the rows of the sets."""
-    # The pairs themselves are compared after the evaluation, because their file may be moved.
+
+    def describe(request: "SetRequest") -> tuple[Any, ...]:
+        # The pairs themselves are compared after the evaluation, because their file may be moved.
+        options = {name: value for name, value in request.options.items() if name not in ("data", "text")}
+        return request.config, options, request.max_examples, None if request.max_examples is None else request.seed
+
     theirs = earlier.apply(ctx, PairOptions())
-    ours = [field.name for field in fields(pairs) if field.name not in ("data", "text")]
-    changed = [name for name in ours if getattr(pairs, name) != getattr(theirs, name)]
-    changed += ["full"] if full != earlier.full else []
-    sets = [request.name for request in requests]
-    if changed and list(map(_rows_key, requests)) != list(
-        map(_rows_key, _requests(sets, theirs, earlier.sets, full=earlier.full))
-    ):
+    changed = [each.name for each in fields(pairs) if getattr(pairs, each.name) != getattr(theirs, each.name)]
+    changed = [*(name for name in changed if name not in ("data", "text")), *(["full"] if full != earlier.full else [])]
+    if not changed:
+        return
+    expected = _requests([each.name for each in requests], theirs, earlier.sets, full=earlier.full)
+    if list(map(describe, requests)) != list(map(describe, expected)):
         raise typer.BadParameter(
-            f"{', '.join(map(_flag, changed))}: expected the rows of {earlier.file.parent}, got other rows; omit the "
-            "option, or evaluate both models with it"
+            f"{', '.join(map(format_flag, changed))}: expected the rows of {earlier.file.parent}, got other rows; omit "
+            "the option, or evaluate both models with it"
         )
-
-
-def _rows_key(request: "SetRequest") -> tuple[Any, ...]:
-    """Collect the fields of a request that determine its rows, without the source of user-provided pairs."""
-    options = {name: value for name, value in request.options.items() if name not in ("data", "text")}
-    return request.config, options, request.max_examples, None if request.max_examples is None else request.seed
 
 
 def _evaluate(
@@ -281,11 +249,9 @@ def _evaluate(
     from unbag.evaluation.result_folder import RunFolder
     from unbag.inference.distributed import connect_process_group
 
-    baselines = build_disabled_baseline_options(model_options.lexical_baseline, model_options.shuffled)
     title = f"check-{'+'.join(request.name for request in requests)}"
-    location = output_dir or build_run_folder(
-        [model], requests, model_options.build_loading_options() | baselines, title=title
-    )
+    options = model_options.loading_options | model_options.disabled_baselines
+    location = output_dir or build_run_folder([model], requests, options, title=title)
     validate_offline([model], requests, model_options)
     folder, is_default = RunFolder(location), output_dir is None
     outcome = run_models(

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 _Group = TypeVar("_Group", bound="DataclassInstance")
 CONFIG_FILE: Final = "run.yaml"
-_NESTED: Final = "config"  # a file cannot include another file
 # Options that do not affect the results, options of the machine, and the push to the Hub, which needs consent each
 # time. A file may contain them, but a run does not write them.
 _NOT_WRITTEN: Final = ("as_json", "quiet", "verbose", "shard", "num_proc", "engine", "num_gpus", "push_results")
@@ -122,10 +121,21 @@ def is_set_by_user(ctx: typer.Context, name: str) -> bool:
     return source is not None and source.name != "DEFAULT"
 
 
-def load_earlier_options(path: Path, params: Sequence[Any]) -> EarlierOptions:
-    """Load the options of an earlier run. Options in the file that are not in `params` are ignored."""
+def load_earlier_options(results: Path, model: Mapping[str, Any], params: Sequence[Any]) -> EarlierOptions:
+    """Load the options of an earlier run from its `run.yaml`. Without this file, those in the record of its model.
+
+    Options in the file that are not in `params` are ignored.
+    """
+    # The values on the command line are texts.
+    values = {
+        name: value if isinstance(value, bool) else list(map(str, value)) if isinstance(value, list) else str(value)
+        for name, value in model.get("options", {}).items()
+    }
+    path = results.with_name(CONFIG_FILE)
+    if not path.is_file():
+        return EarlierOptions(results, [str(model["name"])], (), False, values)
     record, keys = _mapping(path), _keys(params)
-    values = _to_texts(path, {key: value for key, value in record.items() if key in keys}, keys)
+    values |= _to_texts(path, {key: value for key, value in record.items() if key in keys}, keys)
     models, sets = (list(map(str, record.get(key) or ())) for key in ("models", "sets"))
     return EarlierOptions(path, models, sets, bool(record.get("full")), values)
 
@@ -183,6 +193,6 @@ def _keys(params: Sequence[Any]) -> dict[str, Any]:
     keys = {}
     for param in params:
         long = [name for name in param.opts if name.startswith("--")]
-        if param.name != _NESTED and param.expose_value:
+        if param.name != "config" and param.expose_value:  # a file cannot include another file
             keys[long[0].removeprefix("--") if long else str(param.name)] = param
     return keys

@@ -10,7 +10,7 @@ import typer
 
 from unbag.cli import config_file, push
 from unbag.cli.config_file import Config
-from unbag.cli.model_options import ModelOptions, build_disabled_baseline_options
+from unbag.cli.model_options import ModelOptions
 from unbag.cli.options import (
     ALL,
     Engine,
@@ -27,6 +27,7 @@ from unbag.cli.progress import show_progress
 from unbag.cli.run_folder import ALL_CORPORA, CROSS_DOMAIN, RUNS_FOLDER, build_run_folder
 from unbag.cli.typer_utils import location_option, usage_errors, validate_output_file
 from unbag.utils.hf_jobs import validate_persistent_output
+from unbag.utils.options import format_flag
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import EvaluationFailure
@@ -138,10 +139,7 @@ def evaluate(
     with usage_errors():
         validate_engine_options(engine, num_gpus, shard)
     # A cross-domain table has no baselines, so their options are ignored.
-    baselines = build_disabled_baseline_options(
-        model_options.lexical_baseline or cross_domain, model_options.shuffled or cross_domain
-    )
-    options = model_options.build_loading_options() | baselines
+    options = model_options.loading_options | ({} if cross_domain else model_options.disabled_baselines)
     location = output_dir or str(build_run_folder(models, requests, options, title=title))
     validate_persistent_output("--output-dir", location, push_results, push_option=push.PUSH_OPTION)
     validate_offline(models, requests if sets or cross_domain else (), model_options)
@@ -198,7 +196,7 @@ def _select_requests(
         applied = ("corpus", "max_examples", "seed")
         others = [each for each in fields(pairs) if each.name not in applied]
         if given := [each.name for each in others if getattr(pairs, each.name) != each.default]:
-            options = (f"--{name.replace('_', '-')}{' (-o)' if name == 'set_option' else ''}" for name in given)
+            options = (format_flag(name) + (" (-o)" if name == "set_option" else "") for name in given)
             raise typer.BadParameter(
                 f"--cross-domain: expected corpora, such as --corpus snli-test,sick, got {', '.join(options)}; remove "
                 "the option, or use --sets plain instead of --cross-domain"
@@ -229,7 +227,7 @@ def validate_offline(models: Sequence[str], requests: "Sequence[SetRequest]", op
                 requests,
                 models,
                 revision=options.revision,
-                train_data=options.build_loading_options().get("train_data"),
+                train_data=options.loading_options.get("train_data"),
                 model_file=options.model_file,
             )
         )
@@ -279,6 +277,6 @@ def run_models(
             engine=engine,
             shard=shard,
             predictions_csv=predictions_csv,
-            **options.build_loading_options(),
+            **options.loading_options,
             spending=spending,
         )

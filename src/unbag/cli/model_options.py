@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, make_dataclass
-from functools import partial
+from dataclasses import dataclass, make_dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 from urllib.parse import urlsplit
@@ -46,18 +46,9 @@ ModelFile: Any = build_cli_option("model_file")
 Revision: Any = build_cli_option("revision")
 lexical_option = partial(_baseline_option, "--lexical-baseline/--no-lexical-baseline", envvar="UNBAG_LEXICAL_BASELINE")
 Lexical = Annotated[bool, lexical_option(help="Compare scores with a bag-of-words baseline (default: on).")]
-Shuffled = Annotated[
-    bool,
-    _baseline_option(
-        "--shuffled/--no-shuffled", help="Compare with the scores of the same model on shuffled words (default: on)."
-    ),
-]
-
 
 _LoadingOptions: Any = make_dataclass(
-    "_LoadingOptions",
-    [(name, build_cli_option(name), field(default=None)) for name in MODEL_OPTIONS],
-    frozen=True,
+    "_LoadingOptions", [(name, build_cli_option(name), None) for name in MODEL_OPTIONS], frozen=True
 )
 
 
@@ -70,14 +61,26 @@ class ModelOptions(_LoadingOptions):
         typer.Option("--trust-labels", help="Continue even if a check on obvious pairs suggests another label order."),
     ] = False
     lexical_baseline: Lexical = True
-    shuffled: Shuffled = True
+    shuffled: Annotated[
+        bool,
+        _baseline_option(
+            "--shuffled/--no-shuffled",
+            help="Compare with the scores of the same model on shuffled words (default: on).",
+        ),
+    ] = True
     offline: Offline = False
     price_in: Annotated[float | None, _price_option(help="Endpoints: price per million input tokens.")] = None
     price_out: Annotated[float | None, _price_option(help="Endpoints: price per million output tokens.")] = None
 
-    def build_loading_options(self) -> dict[str, Any]:
-        """Collect and parse the given options, for `unbag.evaluation.model_loading.load_predictor`."""
+    @cached_property
+    def loading_options(self) -> dict[str, Any]:
+        """Given options of models, parsed for `unbag.evaluation.model_loading.load_predictor`."""
         return parse_options(MODEL_OPTIONS, {name: getattr(self, name) for name in MODEL_OPTIONS})
+
+    @property
+    def disabled_baselines(self) -> dict[str, bool]:
+        """Baselines that are off, as options, which become part of the name of the run folder."""
+        return {name: False for name in ("lexical_baseline", "shuffled") if not getattr(self, name)}
 
     def validate(self, models: Sequence[str]) -> None:
         """Validate that the options are compatible with the given models, before the run starts."""
@@ -97,11 +100,11 @@ class ModelOptions(_LoadingOptions):
                 )
         host = urlsplit(self.base_url or "").hostname or ""
         is_local = host in ("localhost", "::1") or host.startswith("127.")
-        if endpoints := [model for model in models if find_model_type(model) is ENDPOINT and not is_local]:
-            if self.offline:
-                raise typer.BadParameter(
-                    f"{endpoints[0]}: expected a local model with --offline, got an endpoint; remove one of them"
-                )
+        endpoints = [model for model in models if find_model_type(model) is ENDPOINT]
+        if endpoints and self.offline and not is_local:
+            raise typer.BadParameter(
+                f"{endpoints[0]}: expected a local model with --offline, got an endpoint; remove one of them"
+            )
         if self.train_data and not any(find_model_type(model) is BUILT_IN for model in models):
             raise typer.BadParameter(
                 f"--train-data: expected the model {BUILT_IN.name_form}, got other models; to set the option "
@@ -130,9 +133,3 @@ class ModelOptions(_LoadingOptions):
             yield spending
         finally:
             echo(str(spending), err=True)
-
-
-def build_disabled_baseline_options(lexical_baseline: bool, shuffled: bool = True) -> dict[str, Any]:
-    """Collect the disabled baselines as options, which become part of the name of the run folder."""
-    enabled = {"lexical_baseline": lexical_baseline, "shuffled": shuffled}
-    return {name: False for name, is_on in enabled.items() if not is_on}

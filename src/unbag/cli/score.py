@@ -2,18 +2,15 @@
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from unbag.cli.model_options import Lexical, build_cli_option, build_disabled_baseline_options
+from unbag.cli.model_options import Lexical, build_cli_option
 from unbag.cli.options import Offline, PairOptions, parse_columns
 from unbag.cli.output import AsJson, echo, print_failures, show_results
 from unbag.cli.run_folder import RUNS_FOLDER, build_run_folder
 from unbag.cli.typer_utils import location_option, sets_option
-
-if TYPE_CHECKING:
-    from unbag.challenge_sets.request import SetRequest
 
 _Threshold: Any = build_cli_option("threshold")
 
@@ -80,7 +77,7 @@ def score(
       unbag score --run-dir s3://BUCKET/RUN
     """
     from unbag import challenge_sets
-    from unbag.challenge_sets.request import BuiltSet, is_exported_set, read_exported_set
+    from unbag.challenge_sets.request import is_exported_set, read_exported_set
     from unbag.evaluation import prefetch
     from unbag.evaluation.published import (
         COMPARISON_FILE,
@@ -126,20 +123,19 @@ def score(
                 f"--set {parquets[0]}: the file contains its source pairs; remove --corpus, the other options for "
                 "pairs, and other sets"
             )
-        targets: list[SetRequest | BuiltSet] = [read_exported_set(Path(each)) for each in parquets]
+        built = [read_exported_set(Path(each)) for each in parquets]
+        requests = [each.request for each in built]
     else:
-        targets = [*pairs.build_requests(names or ["plain"])]
+        built, requests = [], pairs.build_requests(names or ["plain"])
         if offline:
-            requests = [each for each in targets if not isinstance(each, BuiltSet)]
             prefetch.validate_offline_requirements(prefetch.list_run_requirements(requests))
-    requests = [each.request if isinstance(each, BuiltSet) else each for each in targets]
     labels = reading.labels or None
     described = {"columns": columns, "labels": labels, "by_order": by_order or None, "threshold": threshold}
     output_location = output_dir or str(
         build_run_folder(
             [str(path) for path in predictions],
             requests,
-            build_disabled_baseline_options(lexical_baseline)
+            ({} if lexical_baseline else {"lexical_baseline": False})
             | {option: value for option, value in described.items() if value is not None},
             title="-".join(request.name for request in requests),
         )
@@ -147,7 +143,7 @@ def score(
     folder = RunFolder(output_location)
     outcome = score_published_predictions(
         predictions,
-        targets,
+        built or requests,
         output_dir=folder.path,
         predictions=RUNS_FOLDER / PREDICTIONS,
         lexical_baseline=lexical_baseline,
@@ -155,7 +151,7 @@ def score(
         columns=reading.columns,
         labels=reading.labels,
         by_order=by_order,
-        keep_going=len(predictions) * len(targets) > 1,
+        keep_going=len(predictions) * len(requests) > 1,
     )
     if comparison := outcome.compare():
         write_json(comparison.to_json(), folder.path / COMPARISON_FILE)

@@ -54,7 +54,7 @@ def speed(
         raise typer.BadParameter(
             f"MODEL: expected a local model, got the endpoint {model}, which may cache predictions; use a local model"
         )
-    given = {name: value for name, value in model_options.build_loading_options().items() if value is not None}
+    given = model_options.loading_options
     [variant, *others] = list_variants([model], given)
     if others:
         raise typer.BadParameter(f"--prompt: expected one file, got {len(others) + 1}; use a single file")

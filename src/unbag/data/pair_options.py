@@ -72,6 +72,7 @@ class PairKwargs(TypedDict, total=False):
         Option(
             "Maximum number of source examples (default: all).",
             "Without names of sets, a sample of each set is the default.",
+            minimum=1,
         ),
     ]
     seed: Annotated[int | None, Option("Random seed for sampling (default: 13).")]

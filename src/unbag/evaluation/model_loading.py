@@ -25,7 +25,7 @@ from unbag.inference.options import (
 from unbag.inference.predictor import Predictor
 from unbag.utils.errors import build_user_code_error
 from unbag.utils.hub import is_model_name
-from unbag.utils.options import parse_options, suggest_name
+from unbag.utils.options import format_flag, parse_options, suggest_name
 from unbag.utils.safe_io import validate_file
 
 _NOT_RECORDED: Final = {
@@ -132,7 +132,7 @@ def validate_model_options(models: Sequence[Any], options: Mapping[str, Any]) ->
         own = ", ".join(sorted(kind.options & MODEL_OPTIONS.keys()))
         raise ValueError(
             f"{option} is for {' or '.join(takers)}; {model} is {kind.description}, which takes only {own}; omit "
-            f"{option} (--{option.replace('_', '-')})"
+            f"{option} ({format_flag(option)})"
         )
 
 

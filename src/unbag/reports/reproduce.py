@@ -16,6 +16,7 @@ from unbag.evaluation.published import separate_options
 from unbag.evaluation.verdict import format_percentage
 from unbag.inference.options import MODEL_OPTIONS
 from unbag.inference.single_output import describe_ranking
+from unbag.utils.options import format_option
 
 _COMMIT: Final = 40  # hexadecimal digits
 _HASH_LENGTH: Final = 64  # hexadecimal digits of the hash of a file or local folder
@@ -47,7 +48,7 @@ def build_reproduce_command(result: Result) -> ReproduceCommand:
             words = ["score", str(result.model.get("file", result.model["name"]))]
             words += [] if _is_own(result) else _reading(options)
             words += [*(["--by-order"] if options.get("by_order") else []), "--set", result.set]
-            words += _argument("threshold", result.model["threshold"]) if "threshold" in result.model else []
+            words += format_option("threshold", result.model["threshold"]) if "threshold" in result.model else []
         else:
             words = ["evaluate", *_model(result), "--sets", result.set]
         words += [*_pairs(result), *_options(result)]
@@ -104,7 +105,7 @@ def _reading(options: Mapping[str, Any]) -> list[str]:
     """Build the arguments that describe the columns and the encoding of a file."""
     given = [name for name in ("columns", "labels", "language", "encoding") if name in options]
     given += ["join_passages"] if options.get("join_passages") else []
-    return [word for name in given for word in _argument(name, options[name])]
+    return [word for name in given for word in format_option(name, options[name])]
 
 
 def _model(result: Result) -> list[str]:
@@ -121,17 +122,8 @@ def _model(result: Result) -> list[str]:
         if name not in (*MODEL_OPTIONS, "trust_labels"):
             raise _NoCommandError(f"the model option {name}={value} is available only in Python")
         if name != "train_data":
-            words += _argument(name, value)
+            words += format_option(name, value)
     return words
-
-
-def _argument(name: str, value: Any) -> list[str]:
-    flag = name.replace("_", "-")
-    if isinstance(value, bool):
-        return [f"--{flag}" if value else f"--no-{flag}"]
-    if isinstance(value, Mapping):
-        value = [f"{ours}={theirs}" for ours, theirs in value.items()]
-    return [f"--{flag}", ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)]
 
 
 def _is_own(result: Result) -> bool:

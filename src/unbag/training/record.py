@@ -14,6 +14,7 @@ from typing_extensions import TypedDict  # pydantic reads records by it
 from unbag.challenge_sets.results import Count, read_record
 from unbag.training.config import Precision
 from unbag.training.recipes import find_recipe
+from unbag.utils.options import format_flag
 
 FILE: Final = "training.json"
 
@@ -79,7 +80,7 @@ def build_train_command(record: Mapping[str, Any]) -> str:
         value = options.get(option)
         if option in _OF_ONE_MACHINE or value is None or value == defaults[option]:
             continue
-        words.append(f"--{option.replace('_', '-')}")
+        words.append(format_flag(option))
         if value is not True:
             words += map(str, value) if isinstance(value, list) else [str(value)]
     if record["processes"] > 1:
