@@ -71,9 +71,9 @@ def is_equal_up_to_rounding(one: str, two: str, *, is_prose: bool) -> bool:
 
 
 def _last_digit(number: str) -> float:
-    """Return the tolerance of a number rounded to three or four digits. For any other number, it is almost zero."""
+    """Return the tolerance of a number rounded to three or four digits. Any other number is that of a record."""
     digits = len(number.partition(".")[2])
-    return 1.01 * 10.0**-digits if digits in (3, 4) else _ABSOLUTE
+    return 1.01 * 10.0**-digits if digits in (3, 4) else _in_json(number)
 
 
 def _in_json(number: str) -> float:

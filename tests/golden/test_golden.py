@@ -54,6 +54,8 @@ def format_difference(one, two):
     [
         ("a 0.123456789", "a 0.123456999", True, True),
         ("a 0.123456789", "a 0.123556789", False, False),
+        ("a 0.060035", "a 0.060034", True, True),
+        ("a 0.060035", "a 0.060032", False, False),
         ("a 0.123 of 12", "a 0.124 of 12", True, False),
         ("a 0.123 of 12", "a 0.125 of 12", False, False),
         ("a 0.123 of 12", "a 0.123 of 13", False, False),
