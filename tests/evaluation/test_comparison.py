@@ -226,7 +226,8 @@ def test_command_output_fits_terminal(runs):
     assert "A  weak" in shown.output
     assert "C  runs/a (seeds 0, 1)" in shown.output
     assert "± over seeds" in shown.output
-    assert "Corpus · ours.jsonl accuracy (B better than A)" in " ".join(shown.output.split())
+    verdict = " ".join(shown.output.split()).partition("Verdict: ")[2]
+    assert "Corpus · ours.jsonl skill score (B better than A), accuracy (B better than A); Permuted" in verdict
     told = json.loads(run(runs / "weak", runs / "strong", "--json").output)
     assert told["correction"] == "holm"
     [accuracy] = [each for each in told["differences"] if (each["set"], each["quantity"]) == ("plain", "accuracy")]

@@ -134,12 +134,11 @@ def format_comparison_verdict(comparison: Comparison, *, use_names: bool = False
         one, many = "the only difference is not significant", f"none of {len(tested)} differences is significant"
         return f"Verdict: {one if len(tested) == 1 else many}."
     phrases = [
-        f"{title} {each.label} ({_direction(comparison, each, use_names=use_names)})"
+        f"{title} " + ", ".join(f"{each.label} ({_direction(comparison, each, use_names=use_names)})" for each in group)
         for title, group in _group_by_set(significant)
-        for each in group
     ]
     counts = f"{len(significant)} of {len(tested)} differences {'is' if len(significant) == 1 else 'are'} significant"
-    return f"Verdict: {counts}: {', '.join(phrases)}."
+    return f"Verdict: {counts}: {'; '.join(phrases)}."
 
 
 def _direction(comparison: Comparison, difference: MetricDifference, *, use_names: bool) -> str:
