@@ -15,7 +15,6 @@ import numpy as np
 from rich.console import RenderableType
 
 from unbag.baselines.lexical import embeddings
-from unbag.baselines.lexical.fitting import LexicalTrainingOptions, build_sources_record, open_training_sources
 from unbag.challenge_sets import requirements
 from unbag.challenge_sets.base import ACCURACY, ChallengeSet, MetricDefinition, Scores
 from unbag.challenge_sets.pairs import OfficialOptions, OfficialPairs, Pairs
@@ -43,7 +42,7 @@ from unbag.data.columns import read_column, round_to_field
 from unbag.data.corpora import OFFICIAL
 from unbag.data.downloads import PinnedFile
 from unbag.data.predictions import Columns, SetPredictions
-from unbag.data.sources import PairSource
+from unbag.data.sources import PairSource, open_training_sources
 from unbag.data.text.entities import EntityRecognizer
 from unbag.data.text.parses import Parser
 from unbag.data.text.tagging import precompute_annotations
@@ -245,10 +244,10 @@ class BreakingNli(ChallengeSet):
         options = builder.config
         has_own_pairs = not (options.is_official or options.corpus or options.train_data)
         data = _WordData(options, builder.open_sources() if has_own_pairs else ())
-        record: dict[str, Any] = {"attested_in": build_sources_record(data.training)}
+        record: dict[str, Any] = {"attested_in": [source.record for source in data.training]}
         if options.bigrams:
             record["bigrams_of"] = [
-                *build_sources_record(data.bigram_sources),
+                *(source.record for source in data.bigram_sources),
                 *({"origin": path.name, "split": "", "revision": hash_file(path)} for path in data.bigram_texts),
             ]
         if not options.is_official:
@@ -414,7 +413,7 @@ class _WordData:
         options = self._options
         if options.train_data or options.corpus:
             names = tuple(options.train_data or (options.corpus,))
-            return open_training_sources(LexicalTrainingOptions(names, options.language))
+            return open_training_sources(names, language=options.language)
         return self._premises
 
     @property
@@ -426,7 +425,7 @@ class _WordData:
     def bigram_sources(self) -> list[PairSource]:
         """Corpora whose bigrams are counted."""
         names = tuple(name for name in self._options.bigrams or () if not is_bigram_file(name))
-        return open_training_sources(LexicalTrainingOptions(names, self._options.language)) if names else []
+        return open_training_sources(names, language=self._options.language) if names else []
 
     @cached_property
     def _corpus_counts(self) -> CorpusCounts:

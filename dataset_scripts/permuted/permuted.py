@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from rich.console import RenderableType
 
-from unbag.baselines.lexical.fitting import LexicalTrainingOptions, open_training_sources
 from unbag.challenge_sets.base import ChallengeSet, MetricDefinition, Role
 from unbag.challenge_sets.pairs import Pairs, SetOptions
 from unbag.challenge_sets.papers import PublishedColumn
@@ -24,7 +23,7 @@ from unbag.challenge_sets.result import Result
 from unbag.challenge_sets.views import examples, figures, tables
 from unbag.data.columns import read_column, read_numeric_column
 from unbag.data.predictions import NO_ANSWER, Columns, SetPredictions
-from unbag.data.sources import PairSource
+from unbag.data.sources import PairSource, open_training_sources
 from unbag.data.text import tokens
 from unbag.data.text.tagging import PIPELINE, Tagger, precompute_annotations
 from unbag.scoring.bootstrap import Estimate
@@ -335,7 +334,7 @@ class Permuted(ChallengeSet):
 
 
 def _iter_training_texts(options: Any) -> Iterator[str]:
-    sources = open_training_sources(LexicalTrainingOptions(tuple(options.minitrees), options.language))
+    sources = open_training_sources(options.minitrees, language=options.language)
     return (text for source in sources for example in source.iter_examples() for text in example[1:3])
 
 

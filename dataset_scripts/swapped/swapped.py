@@ -14,7 +14,7 @@ from unbag.challenge_sets.result import Result
 from unbag.challenge_sets.views import examples, figures, tables
 from unbag.data.columns import read_column, read_numeric_column
 from unbag.data.labels import ENTAILMENT, get_label_id
-from unbag.data.predictions import Columns, SetPredictions, to_boolean_array
+from unbag.data.predictions import Columns, SetPredictions
 from unbag.scoring.skill import RowScores
 from unbag.scoring.swap_consistency import score_swapped
 
@@ -99,14 +99,14 @@ class Swapped(ChallengeSet):
                 yield {"id": f"{name}#swapped", "premise": hypothesis, "hypothesis": premise, "swapped": True, **shared}
 
     def counts_for_skill(self, columns: Columns) -> NDArray[np.bool_]:
-        return to_boolean_array(columns["swapped"])
+        return np.asarray(columns["swapped"], dtype=np.bool_)
 
     def score_examples(self, columns: Columns, predictions: SetPredictions) -> RowScores:
         """Compute the row scores: 1 if the prediction is correct after the sentences are exchanged, else 0.
 
         There is one row score per pair. Pairs without an exchanged row do not count.
         """
-        swapped = to_boolean_array(columns["swapped"])
+        swapped = np.asarray(columns["swapped"], dtype=np.bool_)
         gold = predictions.to_label_positions(columns["label"])
         right = predictions.predicted == gold
         # As objects: a fixed-width string array would take the length of the longest id for each.

@@ -319,8 +319,8 @@ def test_label_names_of_hub_are_read_or_replaced_by_user(monkeypatch, names, lab
     text, label = datasets.Value("string"), datasets.ClassLabel(names=names)
     features = datasets.Features({"document": text, "claim": text, "label": label})
     rows = {"document": [DOCUMENT] * 2, "claim": list(CLAIMS), "label": [1, 0]}
-    table = readers.HubTable("org/claims", datasets.Dataset.from_dict(rows, features=features))
-    monkeypatch.setattr(readers, "open_hub_table", lambda *_, **__: (table, "0" * 40))
+    table = readers.HubTable("org/claims", datasets.Dataset.from_dict(rows, features=features), "0" * 40)
+    monkeypatch.setattr(readers, "open_hub_table", lambda *_, **__: table)
     if isinstance(expected, str):
         with pytest.raises(DataError, match=expected):
             open_data("org/claims", split="test", labels=labels)

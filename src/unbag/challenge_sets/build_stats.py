@@ -41,11 +41,9 @@ def iter_and_count_examples(source: PairSource, start: int, stop: int | None, fo
     """Iterate over the labelled pairs of a range of rows. Stores row counts and digests of the ids in `folder`."""
     counts: Counter[str] = Counter()
     digests = array("Q")  # eight bytes per id
-
-    def add_id(name: str) -> None:
-        digests.append(xxhash.xxh3_64_intdigest(name.encode()))
-
-    for example in source.iter_examples(start, stop, counts=counts, id_callback=add_id):
+    for example in source.iter_examples(start, stop, counts=counts, check_ids=False):
+        if source.has_ids:
+            digests.append(xxhash.xxh3_64_intdigest(example.source_id.encode()))
         counts[LABELLED] += 1
         counts[ANNOTATED] += bool(example.annotators)
         yield example

@@ -159,8 +159,3 @@ def scatter_predictions(predictions: SetPredictions, mask: NDArray[np.bool_]) ->
         decisions = np.zeros(len(mask), dtype=np.intp)
         decisions[mask] = predictions.decisions
     return predictions._replace(probabilities=probabilities, unanswered=unanswered, decisions=decisions)
-
-
-def to_boolean_array(values: Any) -> NDArray[np.bool_]:
-    """Convert a column of booleans to an array, shape (n,)."""
-    return np.asarray(values, dtype=np.bool_)

@@ -8,6 +8,7 @@ from its start.
 import csv
 import json
 import re
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,10 +16,14 @@ from functools import cached_property, partial
 from itertools import islice
 from math import ceil
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, Protocol
+from typing import Any, Final, Literal, NamedTuple
 
+import pyarrow as pa
+
+from unbag.data import parquet
 from unbag.data.downloads import MissingFileError
 from unbag.data.text_layout import (
+    DEFAULT_LAYOUT,
     TextLayout,
     decode_text,
     detect_text_layout,
@@ -66,20 +71,16 @@ def build_repeated_names_error(names: Sequence[str]) -> str:
 
 def _read_table(path: Path, start: int, stop: int | None) -> Iterator[DataRow]:
     """Iterate over a range of the rows of a Parquet or Arrow file. Preceding rows are not converted to Python."""
-    import pyarrow as pa
-
-    from unbag.data import parquet
-
     number = start  # of the next row
     try:
         for first, batch in parquet.iter_row_batches(path, path, path.stat().st_size, start):
             validate_unique_columns(batch.schema.names, path)
             end = first + batch.num_rows if stop is None else min(first + batch.num_rows, stop)
             if number < end:
-                wanted = batch.slice(number - first, end - number)
-                columns = [_values(wanted, name, path) for name in wanted.schema.names]
+                names, wanted = batch.schema.names, batch.slice(number - first, end - number)
+                columns = [_values(column, name, path) for name, column in zip(names, wanted.columns, strict=True)]
                 for row, cells in enumerate(zip(*columns, strict=True), start=number):
-                    yield DataRow(row, f"{path}, row {row}", dict(zip(wanted.schema.names, cells, strict=True)))
+                    yield DataRow(row, f"{path}, row {row}", dict(zip(names, cells, strict=True)))
                 number = end
             if stop is not None and number >= stop:
                 return  # without reading the next batch
@@ -89,9 +90,8 @@ def _read_table(path: Path, start: int, stop: int | None) -> Iterator[DataRow]:
         ) from None
 
 
-def _values(batch: Any, name: str, path: Path) -> Sequence[Any]:
+def _values(column: Any, name: str, path: Path) -> Sequence[Any]:
     """Convert a column to Python values. Some Arrow types have values that Python cannot represent."""
-    column = batch.column(batch.schema.names.index(name))
     try:
         values: Sequence[Any] = column.to_pylist()
     except (ValueError, ArithmeticError, LookupError, ImportError, NotImplementedError) as error:
@@ -212,6 +212,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 _DECODER: Final = json.JSONDecoder(object_pairs_hook=_object)  # by default, the last of several equal keys is kept
 _LARGEST_JSON: Final = 256 << 20  # bytes; a json file is parsed as a whole
+_BATCH: Final = 1000  # rows
 _RANGES_PER_GROUP: Final = 16
 """Maximum number of ranges of a row group, whose preceding rows are decoded to reach the start of each range."""
 _PARQUET: Final = ".parquet"
@@ -228,18 +229,35 @@ DATASET_FOLDER_FILES: Final = ("dataset_dict.json", "dataset_info.json")
 """Files of which one is in every folder that `save_to_disk` of `datasets` writes."""
 
 
+class DataTable(ABC):
+    """Table whose rows can be read repeatedly."""
+
+    revision: str  # commit of a Hub dataset, or SHA-256 of the files
+
+    @property
+    @abstractmethod
+    def columns(self) -> Sequence[str]:
+        """Names of the columns."""
+
+    @abstractmethod
+    def read(self, start: int = 0, stop: int | None = None) -> Iterator[DataRow]:
+        """Iterate over a range of rows. Without random access, this reads all preceding rows."""
+
+    def get_label_names(self, column: str) -> Sequence[str] | None:
+        """Look up the names that the table stores for the values of a `ClassLabel` column; None if there are none."""
+        return None
+
+    def split_ranges(self, size: int) -> tuple[tuple[int, int | None], ...]:
+        """Split the table into ranges of about `size` rows. Without random access, return one open-ended range."""
+        return ((0, None),)
+
+
 @dataclass(frozen=True)
-class DataFile:
+class DataFile(DataTable):
     """Data file in csv, tsv, jsonl, json, Parquet or Arrow format."""
 
     path: Path
-    encoding: str | None = None  # of a text file without a byte-order mark (default: UTF-8)
-    has_option: bool = False  # whether the user can set the encoding, so that errors suggest `--encoding`
-
-    @cached_property
-    def layout(self) -> TextLayout:
-        """Layout of a text file."""
-        return detect_text_layout(self.path, get_file_extension(self.path), self.encoding, has_option=self.has_option)
+    layout: TextLayout = DEFAULT_LAYOUT  # of a text file
 
     @cached_property
     def columns(self) -> Sequence[str]:
@@ -247,6 +265,11 @@ class DataFile:
         if (first := next(self.read(), None)) is None:
             raise DataError(f"{self.path}: expected rows, got none; add rows")
         return list(first.values)
+
+    @cached_property
+    def revision(self) -> str:  # type: ignore[override]  # computed on first use, since the file may be large
+        """SHA-256 of the file."""
+        return hash_file(self.path)
 
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[DataRow]:
         """Iterate over a range of rows. Reads all preceding lines of a text file."""
@@ -257,11 +280,8 @@ class DataFile:
 
     def get_label_names(self, column: str) -> Sequence[str] | None:
         """Look up the names of a `ClassLabel` column, which `datasets` stores in Parquet and Arrow files."""
-        if get_file_extension(self.path) in _TEXT:
-            return None
-        from unbag.data import parquet
-
-        return parquet.find_class_label_names(self.path, column)
+        is_text = get_file_extension(self.path) in _TEXT
+        return None if is_text else parquet.find_class_label_names(self.path, column)
 
     def split_ranges(self, size: int) -> tuple[tuple[int, int | None], ...]:
         """Split a Parquet file into ranges of `size` rows, or of more rows if its row groups are large.
@@ -269,15 +289,17 @@ class DataFile:
         Another file has a single open-ended range.
         """
         if get_file_extension(self.path) != _PARQUET:
-            return ((0, None),)
-        from unbag.data import parquet
-
+            return super().split_ranges(size)
         groups = parquet.read_row_group_sizes(self.path)
         return _split_rows(sum(groups), max(size, ceil(max(groups, default=0) / _RANGES_PER_GROUP)))
 
 
 def open_data_file(path: Path, encoding: str | None = None, *, has_option: bool = False) -> DataFile:
-    """Open a file with the reader for its extension. `encoding` and `has_option` are those of `DataFile`."""
+    """Open a file with the reader for its extension.
+
+    `encoding` is that of a text file without a byte-order mark (default: UTF-8). `has_option` is whether the user can
+    set it, so that errors suggest `--encoding`.
+    """
     if path.is_dir():
         raise DataError(
             f"{path}: expected a file, or a folder written by save_to_disk, got another folder; pass a file in it"
@@ -289,9 +311,21 @@ def open_data_file(path: Path, encoding: str | None = None, *, has_option: bool 
             f"{path}: expected a file name ending in {', '.join(DATA_FILE_EXTENSIONS)}, optionally followed by .gz; "
             + ("extract the file in it" if ending in _ARCHIVES else remedy)
         )
-    file = DataFile(path, encoding, has_option)
+    layout = DEFAULT_LAYOUT
+    if ending in _TEXT:
+        layout = detect_text_layout(path, ending, encoding, has_option=has_option)
+    file = DataFile(path, layout)
     _ = file.columns  # raises if the first row is unreadable
     return file
+
+
+def open_local_table(
+    path: Path, split: str | None = None, encoding: str | None = None, *, has_option: bool = False
+) -> DataTable:
+    """Open a data file (`open_data_file`), or a folder that `save_to_disk` of `datasets` wrote."""
+    if is_dataset_folder(path):
+        return _open_dataset_folder(path, split)
+    return open_data_file(path, encoding, has_option=has_option)
 
 
 _ARCHIVES: Final = (".zip", ".7z", ".tar", ".tgz", ".rar")
@@ -303,11 +337,8 @@ def is_dataset_folder(path: Path) -> bool:
     return any((path / name).is_file() for name in DATASET_FOLDER_FILES)
 
 
-def open_dataset_folder(path: Path, split: str | None) -> tuple["HubTable", str]:
-    """Open a folder that `save_to_disk` of `datasets` wrote. Returns the table, and the SHA-256 hash of the files.
-
-    `split` may be None for a folder with a single split, or without splits.
-    """
+def _open_dataset_folder(path: Path, split: str | None) -> "HubTable":
+    """Open a folder of `datasets`. `split` may be None for a folder with a single split, or without splits."""
     import datasets
 
     try:
@@ -331,7 +362,8 @@ def open_dataset_folder(path: Path, split: str | None) -> tuple["HubTable", str]
     if not data.num_rows:
         raise DataError(f"{path}: expected rows, got none; add rows")
     files = sorted(file for file in path.rglob("*") if file.is_file())
-    return HubTable(str(path), data), hash_texts((str(file.relative_to(path)), hash_file(file)) for file in files)
+    sha256 = hash_texts((str(file.relative_to(path)), hash_file(file)) for file in files)
+    return HubTable(str(path), data, sha256)
 
 
 def get_file_extension(path: Path) -> str:
@@ -343,42 +375,23 @@ def _split_rows(n: int, size: int) -> tuple[tuple[int, int | None], ...]:
     return tuple((start, min(start + size, n)) for start in range(0, n, size)) or ((0, 0),)
 
 
-_BATCH = 1000
-
-
-class DataTable(Protocol):
-    """Interface of a table whose rows can be read repeatedly, for further formats."""
-
-    @property
-    def columns(self) -> Sequence[str]:
-        """Names of the columns."""
-
-    def read(self, start: int = 0, stop: int | None = None) -> Iterator[DataRow]:
-        """Iterate over a range of rows."""
-
-    def get_label_names(self, column: str) -> Sequence[str] | None:
-        """Look up the label names stored for a column; None if there are none."""
-
-    def split_ranges(self, size: int) -> tuple[tuple[int, int | None], ...]:
-        """Split the table into ranges of about `size` rows. Without random access, return a single open-ended range."""
-
-
 @dataclass(frozen=True)
-class HubTable:
-    """Split of a Hub dataset, memory-mapped from the cache."""
+class HubTable(DataTable):
+    """Split of a dataset, memory-mapped from the cache or a folder."""
 
     name: str
     data: Any  # a `datasets.Dataset`
+    revision: str
 
-    @property
+    @cached_property
     def columns(self) -> Sequence[str]:
         """Names of the columns."""
         return list(self.data.column_names)
 
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[DataRow]:
         """Iterate over a range of rows."""
-        data, number = self.data, start
-        data = data.select(range(start, data.num_rows if stop is None else min(stop, data.num_rows)))
+        number, n = start, self.data.num_rows
+        data = self.data.select(range(start, n if stop is None else min(stop, n)))
         for batch in data.iter(batch_size=_BATCH):
             for values in zip(*batch.values(), strict=True):
                 yield DataRow(number, f"{self.name}, row {number}", dict(zip(batch, values, strict=True)))
@@ -432,8 +445,8 @@ def resolve_hub_commit(repo_id: str, revision: str) -> str:
         return revision
 
 
-def open_hub_table(repo_id: str, config: str | None, split: str, revision: str) -> tuple[HubTable, str]:
-    """Open a split of a Hub dataset. Returns the table, and the commit from which it is read.
+def open_hub_table(repo_id: str, config: str | None, split: str, revision: str) -> HubTable:
+    """Open a split of a Hub dataset. The revision of the table is the commit from which it is read.
 
     Raises:
         MissingFileError: If the Hub cannot be reached, and the cache has no copy.
@@ -476,7 +489,7 @@ def open_hub_table(repo_id: str, config: str | None, split: str, revision: str) 
         raise (MissingFileError if is_unreachable else DataError)(
             f"{what}: expected a readable dataset, got an error ({extract_first_line(error.__cause__ or error)})"
         ) from error
-    return HubTable(repo_id, data), commit
+    return HubTable(repo_id, data, commit)
 
 
 def is_corrupted_cache_error(error: BaseException) -> bool:
@@ -485,7 +498,6 @@ def is_corrupted_cache_error(error: BaseException) -> bool:
     Full disks and network failures do not count: their errors have an errno or a specific type.
     """
     import datasets
-    import pyarrow as pa
 
     cause = error.__cause__ if isinstance(error, datasets.exceptions.DatasetGenerationError) else error
     is_truncated = type(cause) is OSError and cause.errno is None  # Arrow's error for a truncated file

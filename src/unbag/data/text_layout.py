@@ -48,6 +48,16 @@ class TextLayout(NamedTuple):
         """Whether the bytes of the file can be split into lines before they are decoded, so that errors name a byte."""
         return self.encoding == UTF_8 and not self.has_old_line_ends
 
+    def advise(self, codec: str) -> str:
+        """Build the advice for text that the encoding cannot decode, but `codec` may."""
+        condition = " if it was saved as Windows-1252" if codec == "cp1252" else ""
+        if self.has_option:
+            return f"pass --encoding {codec}{condition}, or save the file as UTF-8"
+        return f"save the file as UTF-8{' (saved as Windows-1252?)' if condition else ''}"
+
+
+DEFAULT_LAYOUT: Final = TextLayout()
+
 
 def resolve_encoding(name: str) -> str:
     """Resolve the name of a text encoding to the name of its codec.
@@ -72,6 +82,8 @@ def detect_text_layout(
     sample = _read_sample(path)
     marked = next((codec for mark, codec in _BYTE_ORDER_MARKS if sample.startswith(mark)), None)
     codec = marked or (resolve_encoding(encoding) if encoding else UTF_8)
+    has_old_line_ends = b"\r" in sample and b"\n" not in sample
+    layout = TextLayout(codec, has_old_line_ends=has_old_line_ends, has_option=has_option)
     if sample.startswith(_WORKBOOKS):
         raise DataError(f"{path}: expected text, got a workbook or another binary file; save the sheet as csv")
     # UTF-16: most letters of European languages have a null byte, the second of each pair in little-endian order.
@@ -79,10 +91,8 @@ def detect_text_layout(
     if codec == UTF_8 and max(first, second) > 0.4 and min(first, second) < 0.1:
         raise DataError(
             f"{path}: expected UTF-8, got null bytes, as in UTF-16 without a byte-order mark; "
-            + _encoding_advice("utf-16-le" if second > first else "utf-16-be", has_option=has_option)
+            + layout.advise("utf-16-le" if second > first else "utf-16-be")
         )
-    has_old_line_ends = b"\r" in sample and b"\n" not in sample
-    layout = TextLayout(codec, has_old_line_ends=has_old_line_ends, has_option=has_option)
     return _detect_cells(path, layout, extension) if extension in (".csv", ".tsv") else layout
 
 
@@ -96,7 +106,7 @@ def iter_decoded_lines(path: Path, layout: TextLayout) -> Iterator[tuple[int, st
         except UnicodeError as error:
             raise DataError(
                 f"{path}, line {number + 1} or later: expected text in {layout.encoding}, got an error "
-                f"({error}); {_encoding_advice('NAME', has_option=layout.has_option)}"
+                f"({error}); {layout.advise('NAME')}"
             ) from None
         return
     for number, line in iter_lines(path):
@@ -105,7 +115,7 @@ def iter_decoded_lines(path: Path, layout: TextLayout) -> Iterator[tuple[int, st
         except UnicodeDecodeError as error:
             raise DataError(
                 f"{path}, line {number}: expected UTF-8, got the byte 0x{line[error.start]:02x} at column "
-                f"{error.start + 1}; {_encoding_advice('cp1252', has_option=layout.has_option)}"
+                f"{error.start + 1}; {layout.advise('cp1252')}"
             ) from None
 
 
@@ -117,15 +127,8 @@ def decode_text(path: Path, content: bytes, layout: TextLayout) -> str:
         line = content[: error.start].count(b"\n") + 1
         raise DataError(
             f"{path}, line {line}: expected {layout.encoding}, got the byte 0x{content[error.start]:02x}; "
-            f"{_encoding_advice('cp1252', has_option=layout.has_option)}"
+            f"{layout.advise('cp1252')}"
         ) from None
-
-
-def _encoding_advice(codec: str, *, has_option: bool) -> str:
-    condition = " if it was saved as Windows-1252" if codec == "cp1252" else ""
-    if has_option:
-        return f"pass --encoding {codec}{condition}, or save the file as UTF-8"
-    return f"save the file as UTF-8{' (saved as Windows-1252?)' if condition else ''}"
 
 
 def _read_sample(path: Path) -> bytes:

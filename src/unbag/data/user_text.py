@@ -20,7 +20,8 @@ import pyarrow.parquet as pq
 from unbag.data import readers
 from unbag.data.labels import ENTAILMENT
 from unbag.data.sources import Example, PairSource
-from unbag.data.text import paragraphs, sentences
+from unbag.data.text import paragraphs as text_paragraphs
+from unbag.data.text import sentences
 from unbag.data.text.parses import Parser
 from unbag.data.text.sentences import (
     REPEATED,
@@ -30,7 +31,7 @@ from unbag.data.text.sentences import (
     is_english,
 )
 from unbag.data.text.tagging import PIPELINE, precompute_annotations
-from unbag.data.text_layout import TextLayout, iter_decoded_lines
+from unbag.data.text_layout import DEFAULT_LAYOUT, iter_decoded_lines
 from unbag.utils.files import atomic_write, get_cache_folder
 from unbag.utils.hashing import hash_named_files
 from unbag.utils.options import suggest_name
@@ -53,11 +54,8 @@ _LAYOUT: Final = 1  # version of the cached files
 _SCHEMA: Final = pa.schema([("id", pa.string()), ("text", pa.string()), ("reason", pa.string())])
 
 
-class TextDocument(NamedTuple):
-    """Document with a name and a function that reads its paragraphs."""
-
-    name: str
-    paragraphs: Callable[[], Iterable[str]]
+Paragraphs = Iterator[tuple[str, str]]
+"""Paragraphs of a text with their ids: the name of the document and the number of the paragraph, such as `a.md:1`."""
 
 
 class SentenceCandidate(NamedTuple):
@@ -128,33 +126,35 @@ def open_text(
     """
     if unknown := sorted(set(columns or {}) - {_COLUMN}):
         raise DataError(f"--columns: expected only {_COLUMN}=NAME, got {', '.join(unknown)}; remove the other columns")
-    documents: Callable[[], Iterator[TextDocument]]
+    paragraphs: Callable[[], Paragraphs]
     column = (columns or {}).get(_COLUMN)
     files = list_text_files(names)
     if readers.is_hub_id(files[0]):
         name = files[0]
         if split is None:
             raise DataError(f"{name}: expected a split of the dataset, got none; pass one, such as --split train")
-        table, commit = readers.open_hub_table(name, config, split, revision or "main")
-        documents = partial(_cells, table, _text_column(table.columns, column, name), split)
-        origin = f"{name} ({config})" if config else name
+        table = readers.open_hub_table(name, config, split, revision or "main")
+        paragraphs = partial(_iter_cells, table, _text_column(table.columns, column, name), split)
+        origin, commit = f"{name} ({config})" if config else name, table.revision
     else:
-        documents = _file_documents(files, column)
-        commit = hash_named_files(list(zip(_unique_names(files), map(Path, files), strict=True)))
+        named_files = list(zip(_unique_names(files), map(Path, files), strict=True))
+        for _, path in named_files:
+            if _is_table(path):
+                # A missing column is reported before the parser is loaded.
+                _text_column(readers.open_data_file(path).columns, column, str(path))
+        paragraphs = partial(_iter_files, named_files, column)
+        commit = hash_named_files(named_files)
         origin = Path(files[0]).name + (f" and {len(files) - 1} more" if len(files) > 1 else "")
         name, split = origin, ""
     key = "\0".join([commit, str(column), str(config), split])
     # Cached per source to avoid loading the parser for each pass over the rows.
-    stored = cache(partial(_sentences, key, pipeline, documents, str(names[0])))
+    stored = cache(partial(_sentences, key, pipeline, paragraphs, str(names[0])))
     return PairSource(
         name=name,
         split=split,
         language=LANGUAGE,
-        license="unknown",
-        citation="",
         origin=origin,
         revision=commit,
-        has_ids=False,
         _open_table=lambda: readers.DataFile(stored()),
         _parse=_as_example,
     )
@@ -167,20 +167,19 @@ def _as_example(row: readers.DataRow) -> Example | str:
     return Example(values["id"], values["text"], values["text"], ENTAILMENT)
 
 
-def _sentences(key: str, pipeline: str, documents: Callable[[], Iterator[TextDocument]], where: str) -> Path:
+def _sentences(key: str, pipeline: str, paragraphs: Callable[[], Paragraphs], where: str) -> Path:
     """Load the cached sentences of a text. If there are none, split, filter, parse and cache them."""
     parser = Parser(pipeline)
     digest = hashlib.sha256(f"{key}\0{parser.identity}\0{_LAYOUT}\0{_rules_hash()}".encode()).hexdigest()[:32]
     path = get_cache_folder("sentences") / f"{digest}.parquet"
     if not path.is_file():
-        texts = (paragraph for document in documents() for paragraph in document.paragraphs())
-        if not is_english(islice(texts, _LANGUAGE_SAMPLE)):
+        if not is_english(text for _, text in islice(paragraphs(), _LANGUAGE_SAMPLE)):
             raise DataError(build_language_error(where))
-        forms = (each.text for each in _candidates(documents()) if each.reason is None)
+        forms = (each.text for each in _candidates(paragraphs()) if each.reason is None)
         # The first pass fills the cache of parses in several processes. The second pass reads from it.
         precompute_annotations(partial(Parser, pipeline), Parser.parse, forms)
         with atomic_write(path) as tmp, pq.ParquetWriter(tmp, _SCHEMA, compression="zstd") as writer:
-            candidates = _candidates(documents())
+            candidates = _candidates(paragraphs())
             while chunk := list(islice(candidates, _CHUNK)):
                 parses = parser.parse(each.text for each in chunk if each.reason is None)
                 rows = [
@@ -195,48 +194,38 @@ def _sentences(key: str, pipeline: str, documents: Callable[[], Iterator[TextDoc
 def _rules_hash() -> str:
     """Compute the hash of the code that selects sentences."""
     digest = hashlib.sha256()
-    for file in (__file__, sentences.__file__, paragraphs.__file__):
+    for file in (__file__, sentences.__file__, text_paragraphs.__file__):
         digest.update(Path(str(file)).read_bytes())
     return digest.hexdigest()
 
 
-def _candidates(documents: Iterable[TextDocument]) -> Iterator[SentenceCandidate]:
-    """Iterate over all sentences of documents, with the exclusion reasons that need no parse."""
+def _candidates(paragraphs: Paragraphs) -> Iterator[SentenceCandidate]:
+    """Iterate over all sentences of paragraphs, with the exclusion reasons that need no parse."""
     seen: set[bytes] = set()  # 8-byte hashes, since a text may have millions of sentences
-    for document in documents:
-        for number, paragraph in enumerate(document.paragraphs(), start=1):
-            for place, sentence in enumerate(sentences.split_english_sentences(paragraph), start=1):
-                reason = find_character_exclusion_reason(sentence)
-                if reason is None:
-                    digest = hashlib.blake2b(sentence.lower().encode(), digest_size=8).digest()
-                    reason = REPEATED if digest in seen else None
-                    seen.add(digest)
-                yield SentenceCandidate(f"{document.name}:{number}:{place}", sentence, reason)
+    for paragraph_id, paragraph in paragraphs:
+        for place, sentence in enumerate(sentences.split_english_sentences(paragraph), start=1):
+            reason = find_character_exclusion_reason(sentence)
+            if reason is None:
+                digest = hashlib.blake2b(sentence.lower().encode(), digest_size=8).digest()
+                reason = REPEATED if digest in seen else None
+                seen.add(digest)
+            yield SentenceCandidate(f"{paragraph_id}:{place}", sentence, reason)
 
 
-def _file_documents(files: Sequence[str], column: str | None) -> Callable[[], Iterator[TextDocument]]:
-    names = _unique_names(files)
-    for file in files:
-        if _is_table(Path(file)):
-            # A missing column is reported before the parser is loaded.
-            _text_column(readers.open_data_file(Path(file)).columns, column, file)
-
-    def documents() -> Iterator[TextDocument]:
-        for name, file in zip(names, files, strict=True):
-            path = Path(file)
-            if _is_table(path):
-                table = readers.open_data_file(path)
-                yield from _cells(table, _text_column(table.columns, column, file), name)
-            else:
-                is_markdown = readers.get_file_extension(path) in _MARKDOWN
-                split = paragraphs.iter_markdown_paragraphs if is_markdown else paragraphs.iter_plain_paragraphs
-                yield TextDocument(name, partial(_read_paragraphs, path, split))
-
-    return documents
+def _iter_files(named_files: Sequence[tuple[str, Path]], column: str | None) -> Paragraphs:
+    """Iterate over the paragraphs of files."""
+    for name, path in named_files:
+        if _is_table(path):
+            table = readers.open_data_file(path)
+            yield from _iter_cells(table, _text_column(table.columns, column, str(path)), name)
+        else:
+            is_markdown = readers.get_file_extension(path) in _MARKDOWN
+            split = text_paragraphs.iter_markdown_paragraphs if is_markdown else text_paragraphs.iter_plain_paragraphs
+            yield from _number(name, split(line for _, line in iter_decoded_lines(path, DEFAULT_LAYOUT)))
 
 
-def _cells(table: readers.DataTable, column: str, name: str) -> Iterator[TextDocument]:
-    """Iterate over the cells of a text column. Each cell is a document."""
+def _iter_cells(table: readers.DataTable, column: str, name: str) -> Paragraphs:
+    """Iterate over the paragraphs in the cells of a text column. Each cell is a document."""
     for row in table.read():
         text = readers.get_cell(row, column)
         if text is None or text == "":
@@ -245,7 +234,11 @@ def _cells(table: readers.DataTable, column: str, name: str) -> Iterator[TextDoc
             raise DataError(
                 f"{row.location}: expected text in the column {column!r}, got {text!r:.100}; fill in the cell"
             )
-        yield TextDocument(f"{name}-{row.number}", partial(paragraphs.iter_plain_paragraphs, text.splitlines()))
+        yield from _number(f"{name}-{row.number}", text_paragraphs.iter_plain_paragraphs(text.splitlines()))
+
+
+def _number(document: str, texts: Iterable[str]) -> Paragraphs:
+    return ((f"{document}:{number}", text) for number, text in enumerate(texts, start=1))
 
 
 def _text_column(present: Sequence[str], named: str | None, where: str) -> str:
@@ -261,10 +254,6 @@ def _text_column(present: Sequence[str], named: str | None, where: str) -> str:
 
 def _is_table(path: Path) -> bool:
     return readers.get_file_extension(path) in readers.DATA_FILE_EXTENSIONS
-
-
-def _read_paragraphs(path: Path, split: Callable[[Iterable[str]], Iterator[str]]) -> Iterator[str]:
-    return split(line for _, line in iter_decoded_lines(path, TextLayout()))
 
 
 def _unique_names(files: Sequence[str]) -> list[str]:

@@ -156,7 +156,7 @@ def _read_official_ids(built: BuiltSet) -> dict[str, Hashes]:
     ids: dict[str, list[int | None]] = {}
     try:
         for split in sorted({place[0] for place in places if place}):
-            table, _ = open_hub_table(corpus.hub_id, corpus.config, split, built.data["revision"])
+            table = open_hub_table(corpus.hub_id, corpus.config, split, built.data["revision"])
             for name in set(_OFFICIAL) & set(table.columns):
                 hashes = [hash_key(str(value)) for value in table.data[name]]
                 column = ids.setdefault(name, [None] * len(places))

@@ -35,13 +35,11 @@ from unbag.data.readers import (
     DataTable,
     HubTable,
     get_cell,
-    is_dataset_folder,
-    open_data_file,
-    open_dataset_folder,
+    open_local_table,
 )
 from unbag.data.text_layout import normalise_column_name
 from unbag.inference.prediction_logs import convert_lm_eval_log, open_inspect_log
-from unbag.utils.hashing import hash_file, hash_texts
+from unbag.utils.hashing import hash_texts
 from unbag.utils.safe_io import DataError
 
 PredictionSource: TypeAlias = Any
@@ -170,7 +168,7 @@ def read_published_predictions(
         columns: Names of the columns `id`, `premise`, `hypothesis`, `label` (gold), `prediction` and `scores`. Columns
             that are not given are recognized by their usual names.
     """
-    table, where, sha256 = _open(source)
+    table, where = _open(source)
     layout = _recognise(table, where, columns or {})
     keys: dict[str, list[int]] = {each: [] for each in (*layout.ids, *((EXACT, NORMALISED) if layout.texts else ()))}
     numbers: list[int] = []
@@ -212,7 +210,7 @@ def read_published_predictions(
     ]
     return PublishedPredictions(
         where,
-        sha256,
+        table.revision,
         {name: np.array(values, dtype=np.uint64) for name, values in (keys | {NUMBER: numbers}).items()},
         frozenset(numeric),
         gold=(labels[layout.gold] or None) if layout.gold else None,
@@ -222,17 +220,13 @@ def read_published_predictions(
     )
 
 
-def _open(source: PredictionSource) -> tuple[DataTable, str, str]:
-    """Open a file or table. Returns the table, its name and its hash."""
+def _open(source: PredictionSource) -> tuple[DataTable, str]:
+    """Open a file or table. Returns the table and its name."""
     if isinstance(source, str | PathLike):
         path = Path(source)
-        if is_dataset_folder(path):
-            table, sha256 = open_dataset_folder(path, None)
-            return table, path.name, sha256
-        if (log := open_inspect_log(path)) is not None:
-            return log, path.name, hash_file(path)
-        file = open_data_file(path)
-        return convert_lm_eval_log(file), path.name, hash_file(path)
+        if not path.is_dir() and (log := open_inspect_log(path)) is not None:
+            return log, path.name
+        return convert_lm_eval_log(open_local_table(path)), path.name
     import datasets
 
     data = source
@@ -245,11 +239,8 @@ def _open(source: PredictionSource) -> tuple[DataTable, str, str]:
             f"predictions: expected a file, a data frame, a dict of columns or a datasets.Dataset with rows, got "
             f"{source!r:.80}; pass one of these"
         )
-    rows = HubTable("predictions", data)
-    sha256 = hash_texts(
-        [list(data.column_names), *([repr(value) for value in row.values.values()] for row in rows.read())]
-    )
-    return rows, rows.name, sha256
+    sha256 = hash_texts([data.column_names, *(map(repr, row.values()) for row in data)])
+    return HubTable("predictions", data, sha256), "predictions"
 
 
 class _Layout(NamedTuple):

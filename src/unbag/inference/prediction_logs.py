@@ -17,6 +17,7 @@ from unbag.data.predictions import NONE
 from unbag.data.readers import DataRow, DataTable
 from unbag.inference.llm.prompts import Words
 from unbag.inference.llm.reading import parse_label
+from unbag.utils.hashing import hash_file
 from unbag.utils.safe_io import DataError, parse_json, read_limited_bytes, validate_file
 
 INSPECT_ARCHIVE: Final = ".eval"
@@ -35,23 +36,20 @@ _LARGEST_JSON: Final = 256 << 20
 
 
 @dataclass(frozen=True)
-class LogTable:
+class LogTable(DataTable):
     """Table of the samples in a log."""
 
-    columns: Sequence[str]
-    rows: Sequence[DataRow]
+    revision: str
+    rows: Sequence[DataRow]  # with the same columns
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """Names of the columns."""
+        return list(self.rows[0].values)
 
     def read(self, start: int = 0, stop: int | None = None) -> Iterator[DataRow]:
         """Iterate over a range of rows."""
         return islice(iter(self.rows), start, stop)
-
-    def get_label_names(self, column: str) -> Sequence[str] | None:
-        """Return None, because logs store no label names."""
-        return None
-
-    def split_ranges(self, size: int) -> tuple[tuple[int, int | None], ...]:
-        """Return a single range."""
-        return ((0, None),)
 
 
 def convert_lm_eval_log(table: DataTable) -> DataTable:
@@ -66,7 +64,8 @@ def convert_lm_eval_log(table: DataTable) -> DataTable:
     for row in table.read():
         rows = by_filter.setdefault(row.values.get("filter"), [])
         rows.append(DataRow(len(rows), row.location, _convert_lm_eval_sample(row, words)))
-    return _build_table(max(by_filter.values(), key=lambda rows: sum(row.values["prediction"] != NONE for row in rows)))
+    best = max(by_filter.values(), key=lambda rows: sum(row.values["prediction"] != NONE for row in rows))
+    return _build_table(best, table.revision)
 
 
 def _convert_lm_eval_sample(row: DataRow, words: Words) -> dict[str, Any]:
@@ -132,7 +131,7 @@ def open_inspect_log(path: Path) -> DataTable | None:
     ]
     if not rows:
         raise DataError(f"{path}: expected samples, got none; run `inspect eval --log-samples` to store them")
-    return _build_table(rows)
+    return _build_table(rows, hash_file(path))
 
 
 def _read_archive(path: Path) -> list[Any]:
@@ -232,6 +231,6 @@ def _parse_answer(answer: Any, words: Words) -> str:
         return parse_label(text, _WORDS) or parse_label(text, words) or NONE
 
 
-def _build_table(rows: Sequence[DataRow]) -> LogTable:
-    columns = list(dict.fromkeys(name for row in rows for name in row.values))
-    return LogTable(columns, [row._replace(values=dict.fromkeys(columns) | dict(row.values)) for row in rows])
+def _build_table(rows: Sequence[DataRow], revision: str) -> LogTable:
+    columns = dict.fromkeys(name for row in rows for name in row.values)
+    return LogTable(revision, [row._replace(values=columns | dict(row.values)) for row in rows])

@@ -17,7 +17,7 @@ from unbag.data.labels import (
     NOT_ENTAILMENT,
     REVERSE_ENTAILMENT,
 )
-from unbag.data.predictions import NONE, Columns, SetPredictions, to_boolean_array
+from unbag.data.predictions import NONE, Columns, SetPredictions
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, Sample, estimate_ratio
 from unbag.scoring.intervals import compute_effective_sizes, compute_proportion_limits
 from unbag.scoring.validation import validate_lengths
@@ -308,7 +308,7 @@ def build_four_way_labels(
     """
     pairs, four = columns["pair"], columns["four_way"]
     if partial:
-        reversed_pairs = {pairs[row] for row in np.flatnonzero(to_boolean_array(columns["reverse"])).tolist()}
+        reversed_pairs = {pairs[row] for row in np.flatnonzero(columns["reverse"]).tolist()}
         four = [label if pair in reversed_pairs else None for pair, label in zip(pairs, four, strict=True)]
     scored, back = match_reversed_rows(pairs, columns["reverse"], four)
     forward, reverse = predictions.label_names[scored], predictions.label_names[back]

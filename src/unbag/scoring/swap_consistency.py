@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unbag.data.labels import CONTRADICTION, NEUTRAL, get_label_id
-from unbag.data.predictions import NO_ANSWER, Columns, SetPredictions, select_rows, to_boolean_array
+from unbag.data.predictions import NO_ANSWER, Columns, SetPredictions, select_rows
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, estimate_difference, estimate_ratio
 from unbag.scoring.validation import encode_names, validate_columns
 
@@ -127,7 +127,7 @@ def score_swapped(columns: Columns, predictions: SetPredictions, *, partial: boo
         np.where(predictions.predicted == NO_ANSWER, NO_ANSWER, predicted),
         label,
         columns["source_id"],
-        to_boolean_array(columns["swapped"]),
+        np.asarray(columns["swapped"], dtype=np.bool_),
         neutral=get_label_id(NEUTRAL),
         contradiction=get_label_id(CONTRADICTION),
         resamples=0 if partial else DEFAULT_RESAMPLES,

@@ -24,7 +24,7 @@ from unbag.baselines.lexical.embeddings import EmbeddingTable
 from unbag.baselines.wordnet.database import validate_wordnet
 from unbag.baselines.wordnet.relations import Lexicon, compute_ancestor_distances
 from unbag.data.corpora import CORPORA
-from unbag.data.sources import PairSource, open_corpus, open_data, validate_corpus_names
+from unbag.data.sources import open_training_sources, validate_corpus_names
 from unbag.data.text import tagging as pipelines
 from unbag.inference.hub_files import resolve_origin
 from unbag.models import Architecture, get_architecture
@@ -161,12 +161,7 @@ def _of_words(
         embeddings.validate_embedding_table_name(vectors)
     if pipeline is not None:
         pipelines.validate_pipeline(pipeline)
-    sources: list[PairSource] = []
-    for name in corpora:
-        if name in CORPORA:
-            sources += [open_corpus(CORPORA[name], split) for split in CORPORA[name].train]
-        else:
-            sources.append(open_data(name, has_options=False))
+    sources = open_training_sources(corpora)
     examples = chain.from_iterable(source.iter_examples() for source in sources)
     sentences = list(dict.fromkeys(text for example in examples for text in (example.premise, example.hypothesis)))
     words = build_vocabulary(sentences, min_count=least)
@@ -203,7 +198,7 @@ def _of_words(
             "words": len(words),
             "special_tokens": list(SPECIAL),
             "least": least,
-            "corpora": [{"origin": each.origin, "split": each.split, "revision": each.revision} for each in sources],
+            "corpora": [source.record for source in sources],
             "vectors": None if table is None else table.identity,
             "words_with_vectors": made.n_matched,
             "vectors_multiplied_by": made.scale,
