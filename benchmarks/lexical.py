@@ -30,8 +30,8 @@ from typing import Any
 import numpy as np
 
 from children import at_once, ended, peak_mb, started
-from unbag.baselines.lexical.features import FeatureVocabulary, Words
-from unbag.baselines.lexical.regression import compute_lms, fit_softmax_regression
+from unbag.baselines.lexical.features import FeatureVocabulary, Words, compute_lms
+from unbag.baselines.lexical.regression import fit_softmax_regression
 from unbag.baselines.lexical.words import select_content_words
 from unbag.data.labels import LABELS, get_label_id
 from unbag.data.sources import open_data

@@ -112,7 +112,8 @@ def score(
             name: {
                 "lms": pair_score.lms,
                 "misleading": [
-                    {**one.feature._asdict(), "towards": one.label, "logit": one.logit} for one in pair_score.misleading
+                    {"premise": each.premise, "hypothesis": each.hypothesis, "towards": each.label, "logit": each.logit}
+                    for each in pair_score.misleading
                 ],
             }
             for name, pair_score in zip(gold, scores, strict=True)
@@ -133,5 +134,5 @@ def score(
 
 
 def _feature_name(contribution: Any) -> str:
-    premise, hypothesis = contribution.feature
+    premise, hypothesis = contribution.premise, contribution.hypothesis
     return f"({premise}, {hypothesis})" if premise and hypothesis else f"{premise} …" if premise else f"… {hypothesis}"

@@ -30,18 +30,13 @@ def declare_float_field(name: str, decimals: int) -> pa.Field:
     return pa.field(name, pa.float64(), metadata={_DECIMALS: str(decimals)})
 
 
-def get_decimals(field: pa.Field) -> int:
-    """Look up the number of decimals of a column that `declare_float_field` declared. Others raise `KeyError`."""
-    return int((field.metadata or {})[_DECIMALS])
-
-
 def round_to_field(values: ArrayLike, field: pa.Field) -> NDArray[Any]:
     """Round values to the declared decimals of a column, so that they equal decimal literals such as 0.7.
 
     >>> round_to_field(np.array([0.70004, 1 / 3]), declare_float_field("lms", 4)).tolist()
     [0.7, 0.3333]
     """
-    nearest: NDArray[Any] = np.round(np.asarray(values, dtype=np.float64), get_decimals(field))
+    nearest: NDArray[Any] = np.round(np.asarray(values, dtype=np.float64), int(field.metadata[_DECIMALS]))
     return nearest
 
 

@@ -144,7 +144,9 @@ def describe_feature(feature: Any) -> str:
     """Describe a word or word pair of the lexical model."""
     if feature.premise is None:
         return f"{feature.hypothesis} in the hypothesis"
-    return f"{feature.premise} in the premise" if feature.hypothesis is None else " – ".join(feature)
+    if feature.hypothesis is None:
+        return f"{feature.premise} in the premise"
+    return f"{feature.premise} – {feature.hypothesis}"
 
 
 def build_page(words: Any, folder: Path, model: str) -> "gr.Blocks":
@@ -190,7 +192,7 @@ def build_page(words: Any, folder: Path, model: str) -> "gr.Blocks":
         ]
         against = gold if gold in labels else labels[int(of_words[0].argmax())]
         misleading = [
-            [describe_feature(each.feature), each.label, f"{each.logit:+.2f}"]
+            [describe_feature(each), each.label, f"{each.logit:+.2f}"]
             for each in lexical.find_misleading_features((premise, hypothesis), against)
         ]
         shares = [dict(zip(labels, map(float, each[0]), strict=True)) for each in (of_model, of_words)]

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from unbag.baselines.lexical.features import compute_lms
 from unbag.baselines.lexical.fitting import FLOOR, CrossFittedModel
-from unbag.baselines.lexical.regression import compute_lms
 from unbag.challenge_sets.perturbations.augmentation import parse_pair_kind
 from unbag.data.labels import LABELS, get_label_id
 from unbag.data.sources import Example

@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 from unbag.baselines.lexical import fitting
-from unbag.baselines.lexical.features import rank_misleading_features
+from unbag.baselines.lexical.features import compute_lms, rank_misleading_features
 from unbag.baselines.lexical.fitting import (
     FLOOR,
     CrossFittedModel,
     LexicalTrainingOptions,
-    TrainingFold,
     compute_fold_index,
     fit_or_load_lexical_model,
     load_lexical_model,
@@ -17,7 +16,6 @@ from unbag.baselines.lexical.fitting import (
 from unbag.baselines.lexical.hub import is_lexical_model, locate_lexical_model
 from unbag.baselines.lexical.model import LexicalModel, fit_lexical_model
 from unbag.baselines.lexical.predictors import BASELINES
-from unbag.baselines.lexical.regression import compute_lms
 from unbag.baselines.lexical.scorer import fit_or_load_scorer_models, score_examples
 from unbag.data.labels import LABELS, LabelError
 from unbag.data.sources import Example, open_data
@@ -60,8 +58,13 @@ def test_model_is_fitted_once(pairs):
     assert fit_or_load_lexical_model(recipe(pairs, hypothesis_only=True)) != fit_or_load_lexical_model(recipe(pairs))
 
 
-def test_two_fits_give_same_bits(pairs, tmp_path):
-    one, other = (fit_or_load_lexical_model(recipe(pairs), cache=tmp_path / name) for name in ("a", "b"))
+def test_two_fits_give_same_bits(pairs, tmp_path, monkeypatch):
+    folders = []
+    for name in ("a", "b"):
+        monkeypatch.setenv("UNBAG_CACHE", str(tmp_path / name))
+        folders.append(fit_or_load_lexical_model(recipe(pairs)))
+    one, other = folders
+    assert one != other
     assert (one / "model.safetensors").read_bytes() == (other / "model.safetensors").read_bytes()
 
 
@@ -82,9 +85,8 @@ def test_example_is_scored_by_model_without_it(pairs, tmp_path):
     assert len(folders) == 3
     examples = list(source.iter_examples())
     for number, folder in enumerate(folders):
-        fold = TrainingFold(number, 3, 13)
         rest = tmp_path / f"without_{number}.jsonl"
-        kept = [example for example in examples if not fold.contains(example)]
+        kept = [example for example in examples if compute_fold_index(example, 3, 13) != number]
         assert 0 < len(kept) < len(examples)
         rest.write_text("".join(json.dumps({"premise": e[1], "hypothesis": e[2], "label": e[3]}) + "\n" for e in kept))
         alone = LexicalModel.load(fit_or_load_lexical_model(recipe(rest)))
@@ -154,12 +156,12 @@ EXAMPLES = [
 ]
 
 
-def build_model(tmp_path, examples=EXAMPLES, **options):
-    return CrossFittedModel(examples, cache=tmp_path, folds=3, **options)
+def build_model(examples=EXAMPLES, **options):
+    return CrossFittedModel(examples, folds=3, **options)
 
 
-def test_cross_fitted_model_predicts_labels_from_words(tmp_path):
-    found = build_model(tmp_path).compute_log_probabilities(EXAMPLES)
+def test_cross_fitted_model_predicts_labels_from_words():
+    found = build_model().compute_log_probabilities(EXAMPLES)
     gold = [LABELS.index(example.label) for example in EXAMPLES]
     assert found.shape == (len(EXAMPLES), 3)
     assert np.exp(found).sum(axis=1) == pytest.approx(1, abs=1e-5)
@@ -168,7 +170,7 @@ def test_cross_fitted_model_predicts_labels_from_words(tmp_path):
 
 
 @pytest.mark.parametrize("only", [False, True])
-def test_pair_is_scored_by_model_without_its_premise(tmp_path, only):
+def test_pair_is_scored_by_model_without_its_premise(only):
     """Changed labels for one premise change the predictions for other premises, but not for this one."""
     turned = [
         example._replace(label=LABELS[(LABELS.index(example.label) + 1) % 3])
@@ -176,17 +178,17 @@ def test_pair_is_scored_by_model_without_its_premise(tmp_path, only):
         else example
         for example in EXAMPLES
     ]
-    models = [build_model(tmp_path, pairs, hypothesis_only=only) for pairs in (EXAMPLES, turned)]
+    models = [build_model(pairs, hypothesis_only=only) for pairs in (EXAMPLES, turned)]
     # The penalty is equal, although all pairs are used to choose it.
-    assert len({LexicalModel.load(model._folder / "penalty").record["l2"] for model in models}) == 1
+    assert len({LexicalModel.load(model._folders[0].with_name("penalty")).record["l2"] for model in models}) == 1
     one, other = (model.compute_log_probabilities(EXAMPLES) for model in models)
     same = np.array([example.premise == EXAMPLES[0].premise for example in EXAMPLES])
     assert np.array_equal(one[same], other[same])
     assert (one != other).any()
 
 
-def test_predictions_do_not_depend_on_word_order_and_copies(tmp_path):
-    model = build_model(tmp_path)
+def test_predictions_do_not_depend_on_word_order_and_copies():
+    model = build_model()
     turned = [
         Example(f"{each.source_id}#1", " ".join(reversed(each.premise.split())), each.hypothesis, each.label)
         for each in EXAMPLES
@@ -194,8 +196,8 @@ def test_predictions_do_not_depend_on_word_order_and_copies(tmp_path):
     assert np.array_equal(model.compute_log_probabilities(turned), model.compute_log_probabilities(EXAMPLES))
 
 
-def test_unseen_pairs_are_scored(tmp_path):
-    model = build_model(tmp_path)
+def test_unseen_pairs_are_scored():
+    model = build_model()
     new = [Example("a", EXAMPLES[0].premise, "no man runs a", "contradiction"), Example("b", "x y", "z", "neutral")]
     found = model.compute_log_probabilities(new)
     assert np.array_equal(model.compute_log_probabilities(new[1:]), found[1:])
@@ -204,7 +206,9 @@ def test_unseen_pairs_are_scored(tmp_path):
 
 
 def test_models_are_stored_after_each_fit(tmp_path, monkeypatch):
-    whole = build_model(tmp_path / "whole").compute_log_probabilities(EXAMPLES)
+    with monkeypatch.context() as context:
+        context.setenv("UNBAG_CACHE", str(tmp_path / "whole"))
+        whole = build_model().compute_log_probabilities(EXAMPLES)
     fit, calls = fitting.fit_lexical_model, []
 
     def raise_killed(*arguments, **options):
@@ -215,34 +219,32 @@ def test_models_are_stored_after_each_fit(tmp_path, monkeypatch):
 
     monkeypatch.setattr(fitting, "fit_lexical_model", raise_killed)
     with pytest.raises(KeyboardInterrupt):
-        build_model(tmp_path)
+        build_model()
     monkeypatch.setattr(fitting, "fit_lexical_model", lambda *a, **o: (calls.append(1), fit(*a, **o))[1])
-    model = build_model(tmp_path)
+    model = build_model()
     assert len(calls) == 4, "the other two folds alone"
     assert np.array_equal(model.compute_log_probabilities(EXAMPLES), whole)
-    build_model(tmp_path)
+    build_model()
     assert len(calls) == 4
-    weights = model._path(1) / "model.safetensors"
+    weights = model._folders[1] / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1] + b"x")
-    assert np.array_equal(build_model(tmp_path).compute_log_probabilities(EXAMPLES), whole), (
-        "a damaged model is fitted anew"
-    )
+    assert np.array_equal(build_model().compute_log_probabilities(EXAMPLES), whole), "a damaged model is fitted anew"
 
 
-def test_identity_depends_on_pairs_and_options(tmp_path):
+def test_identity_depends_on_pairs_and_options():
     relabelled = [EXAMPLES[0]._replace(label="neutral"), *EXAMPLES[1:]]
     renamed = [example._replace(source_id=f"x{i}") for i, example in enumerate(EXAMPLES)]
-    one = build_model(tmp_path).identity
-    assert build_model(tmp_path, renamed).identity == one
-    others = {build_model(tmp_path, relabelled).identity, build_model(tmp_path, hypothesis_only=True).identity}
-    assert len({one, *others, build_model(tmp_path, seed=1).identity}) == 4
+    one = build_model().identity
+    assert build_model(renamed).identity == one
+    others = {build_model(relabelled).identity, build_model(hypothesis_only=True).identity}
+    assert len({one, *others, build_model(seed=1).identity}) == 4
 
 
-def test_cross_fitting_without_every_label_raises(tmp_path):
+def test_cross_fitting_without_every_label_raises():
     with pytest.raises(ValueError, match=r"expected training pairs of every label .* got none labelled"):
-        build_model(tmp_path, EXAMPLES[:3])
+        build_model(EXAMPLES[:3])
     with pytest.raises(ValueError, match="got none labelled contradiction"):
-        build_model(tmp_path, [example for example in EXAMPLES if example.label != "contradiction"])
+        build_model([example for example in EXAMPLES if example.label != "contradiction"])
 
 
 RNG = np.random.default_rng(0)
@@ -291,7 +293,7 @@ def test_misleading_features_are_ranked(model):
     )
     assert {contribution.label for contribution in found} == {"contradiction"}
     assert found[0].logit == max(contribution.logit for contribution in found) > 0
-    assert any("nap" in contribution.feature for contribution in found[:2])
+    assert any("nap" in contribution[:2] for contribution in found[:2])
     assert compute_lms(model.probabilities(pair), np.array([0]))[0] > 0.5
 
 

@@ -5,11 +5,9 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
+from unbag.baselines.lexical.features import compute_lms
 from unbag.baselines.lexical.optimizer import NotConvergedError, minimize
-from unbag.baselines.lexical.regression import (
-    compute_lms,
-    fit_softmax_regression,
-)
+from unbag.baselines.lexical.regression import fit_softmax_regression
 
 
 def test_function_without_minimum_raises() -> None:

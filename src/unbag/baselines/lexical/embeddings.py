@@ -134,7 +134,8 @@ def find_embeddings(name: str) -> EmbeddingTableLocation:
     """
     if (local := _find_local(name)) is not None:
         kind, path = local
-        return EmbeddingTableLocation(kind, path, _sha256(*_table_files(kind, path)))
+        files = [(file.name, file) for file in _table_files(kind, path)]
+        return EmbeddingTableLocation(kind, path, f"sha256:{hash_named_files(files)}")
     repository, _, revision = name.partition("@")
     kind, path = _kind(_fetch(repository, revision or None))
     return EmbeddingTableLocation(kind, path, f"{repository}@{path.name}")
@@ -234,10 +235,6 @@ def _table_files(kind: Kind, folder: Path) -> list[Path]:
     if kind == "spacy":
         return sorted(path for path in (folder / "vocab").glob("*") if path.name in ("key2row", "vectors"))
     return [folder / "model.safetensors", folder / "tokenizer.json"]
-
-
-def _sha256(*paths: Path) -> str:
-    return f"sha256:{hash_named_files([(path.name, path) for path in paths])}"
 
 
 def _words(row: Callable[[str], int | None], language: str) -> Callable[[Sequence[str]], Iterable[Sequence[int]]]:

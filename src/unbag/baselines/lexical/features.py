@@ -50,16 +50,6 @@ _PAIRS: Final = 2**15  # pairs per batch: a single batch exceeds the processor c
 _UNKNOWN: Final = -1  # code of a feature with an out-of-vocabulary word; below all other codes
 
 
-class LexicalFeature(NamedTuple):
-    """Feature of a lexical model: a premise word, a hypothesis word, or a (premise word, hypothesis word) pair.
-
-    A missing word is None.
-    """
-
-    premise: str | None
-    hypothesis: str | None
-
-
 class FeatureVocabulary:
     """Mapping from features to matrix columns.
 
@@ -112,10 +102,10 @@ class FeatureVocabulary:
         counts = np.concatenate([[0], np.cumsum(is_feature)])
         return _indicators(columns[is_feature].astype(np.int32), counts[ends], len(self.codes))
 
-    def get_features(self, columns: NDArray[np.integer[Any]]) -> list[LexicalFeature]:
-        """Get the features of the given matrix columns."""
+    def get_features(self, columns: NDArray[np.integer[Any]]) -> list[tuple[str | None, str | None]]:
+        """Get the features of the given matrix columns: premise word and hypothesis word. A missing word is None."""
         words = self._by_number
-        return [LexicalFeature(words[code >> _SHIFT], words[code & _LOW]) for code in self.codes[columns].tolist()]
+        return [(words[code >> _SHIFT], words[code & _LOW]) for code in self.codes[columns].tolist()]
 
 
 NumberedSide = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -171,14 +161,36 @@ def _indicators(columns: NDArray[np.int32], ends: NDArray[np.int64], n_columns: 
     return scipy.sparse.csr_matrix((ones, columns, ends), shape=(len(ends) - 1, n_columns))
 
 
+def compute_lms(probabilities: NDArray[np.floating[Any]], gold: NDArray[np.int64]) -> NDArray[np.floating[Any]]:
+    """Compute the lexically misleading score (LMS) of each example, the maximum probability of a wrong label.
+
+    Nie et al. 2019, section 5. Probabilities have shape (n, labels), gold label ids shape (n,).
+
+    >>> compute_lms(np.array([[0.2, 0.7, 0.1], [0.2, 0.7, 0.1]]), np.array([0, 1])).tolist()
+    [0.7, 0.2]
+    """
+    highest: NDArray[np.floating[Any]] = _mask_gold(probabilities, gold).max(axis=1)
+    return highest
+
+
+def _mask_gold(probabilities: NDArray[Any], gold: NDArray[np.int64]) -> NDArray[Any]:
+    wrong = probabilities.copy()
+    wrong[np.arange(len(gold)), gold] = -1  # below all probabilities: never the maximum
+    return wrong
+
+
 LOGIT_DECIMALS: Final = 3
 """Number of decimals of a contribution. Features are sorted by rounded contribution, with ties by position."""
 
 
 class FeatureContribution(NamedTuple):
-    """Contribution of a feature to the log-odds of a wrong label versus the gold label (Nie et al. 2019, Figure 2)."""
+    """Contribution of a feature to the log-odds of a wrong label versus the gold label (Nie et al. 2019, Figure 2).
 
-    feature: LexicalFeature
+    The feature is a word of the premise, a word of the hypothesis, or a pair of both. A missing word is None.
+    """
+
+    premise: str | None
+    hypothesis: str | None
     label: str
     logit: float
 
@@ -199,20 +211,13 @@ def rank_misleading_features(
         probabilities: Label probabilities, shape (n, labels). Among equally likely wrong labels, the first one counts.
         gold: Gold label ids, shape (n,).
     """
-    wrong_probabilities = probabilities.copy()
-    wrong_probabilities[np.arange(len(gold)), gold] = -1  # below all probabilities: never the argmax
-    wrong = wrong_probabilities.argmax(axis=1)
+    wrong = _mask_gold(probabilities, gold).argmax(axis=1)
     contributions = []
     for row, (begin, end) in enumerate(pairwise(matrix.indptr)):
         columns = matrix.indices[begin:end]
         gains = np.round(weights[columns][:, wrong[row]] - weights[columns][:, gold[row]], LOGIT_DECIMALS)
         # The sort is stable, so that features with equal rounded gains have the same order on all machines.
         order = [i for i in np.argsort(-gains, kind="stable")[:max_features] if gains[i] > 0]
-        names = vocabulary.get_features(columns[order])
-        contributions.append(
-            [
-                FeatureContribution(name, LABELS[wrong[row]], float(gains[i]))
-                for name, i in zip(names, order, strict=True)
-            ]
-        )
+        features = zip(vocabulary.get_features(columns[order]), gains[order].tolist(), strict=True)
+        contributions.append([FeatureContribution(*words, LABELS[wrong[row]], logit) for words, logit in features])
     return contributions

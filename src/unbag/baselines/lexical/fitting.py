@@ -11,23 +11,24 @@ import json
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from itertools import count
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.baselines.lexical.features import Words
+from unbag.baselines.lexical.features import Words, collect_words
 from unbag.baselines.lexical.model import LexicalModel, fit_lexical_model
 from unbag.baselines.lexical.words import ALL, BY_CONTEXT, BY_TYPE, WordSelector
 from unbag.data.corpora import CORPORA, LANGUAGES, validate_language_code
 from unbag.data.labels import LABELS
-from unbag.data.sources import Example, PairSource, open_corpus, open_data, validate_corpus_names
+from unbag.data.sources import Example, PairSource, open_training_sources
 from unbag.data.text import tagging as pipelines
-from unbag.data.text.tokens import SEGMENTER, is_segmenter_required
+from unbag.data.text.tokens import SEGMENTER, build_tokenizer_identity, is_segmenter_required
 from unbag.utils import checksums, locks, optional_deps, parallel, rng
 from unbag.utils.files import get_cache_folder
 from unbag.utils.hashing import hash_package_code, hash_texts
@@ -90,18 +91,9 @@ class LexicalTrainingOptions:
         if self.l2 is not None and not 0 < self.l2 < math.inf:
             raise ValueError(f"l2: expected a positive finite number, got {self.l2}")
 
-
-@dataclass(frozen=True)
-class TrainingFold:
-    """Fold of the training pairs for cross-fitting. Identical pairs are always in the same fold."""
-
-    index: int
-    n_folds: int
-    seed: int
-
-    def contains(self, example: Example) -> bool:
-        """Check whether a pair belongs to the fold."""
-        return compute_fold_index(example, self.n_folds, self.seed) == self.index
+    def open_sources(self) -> list[PairSource]:
+        """Open the training corpora and files."""
+        return open_training_sources(self.train_data or DEFAULT_TRAINING[self.language], language=self.language)
 
 
 def compute_fold_index(example: Example, n_folds: int, seed: int) -> int:
@@ -109,74 +101,91 @@ def compute_fold_index(example: Example, n_folds: int, seed: int) -> int:
     return int(rng.compute_key(seed, "fold", example.premise, example.hypothesis)) % n_folds
 
 
-def open_training_sources(options: LexicalTrainingOptions) -> list[PairSource]:
-    """Open the corpora and files that the training options name."""
-    names = options.train_data or DEFAULT_TRAINING[options.language]
-    validate_corpus_names(names)
-    sources = []
-    for name in names:
-        if name in CORPORA:
-            sources += [open_corpus(CORPORA[name], split) for split in CORPORA[name].train]
-        else:
-            # The model counts words, so it does not matter how the passages of a list are joined.
-            sources.append(open_data(name, language=options.language, join_passages=True, has_options=False))
-    return sources
-
-
-def build_sources_record(sources: Sequence[PairSource]) -> list[dict[str, str]]:
-    """Build a JSON record with the origin, split and revision of each source."""
-    return [{"origin": source.origin, "split": source.split, "revision": source.revision} for source in sources]
-
-
-def fit_or_load_lexical_model(
-    options: LexicalTrainingOptions,
-    fold: TrainingFold | None = None,
-    *,
-    cache: Path | None = None,
-    progress: Progress | None = None,
-) -> Path:
-    """Fit a lexical model to the pairs outside a fold, or find it in the cache. Returns the folder of the model.
+def fit_or_load_lexical_model(options: LexicalTrainingOptions, *, progress: Progress | None = None) -> Path:
+    """Fit a lexical model to all training pairs, or find it in the cache. Returns the folder of the model.
 
     `progress` is called with the number of processed pairs and the total, unless the model is cached.
+    """
+    return fit_or_load_lexical_models(options, 1, progress=progress)[0]
+
+
+def fit_or_load_lexical_models(
+    options: LexicalTrainingOptions, n_folds: int, *, progress: Progress | None = None
+) -> list[Path]:
+    """Fit one lexical model per fold to the pairs outside the fold, or find the models in the cache.
+
+    A single fold means a model of all pairs. Returns the folders of the models.
     """
     if options.pipeline and options.pipeline != ALL:
         pipelines.validate_pipeline(options.pipeline)
     if is_segmenter_required(options.language):
         optional_deps.validate_dependency(SEGMENTER)
-    sources = open_training_sources(options)
+    sources = options.open_sources()
     reader = WordSelector(options.pipeline, options.language, options.tags)
-    folder = (cache or get_cache_folder("lexical")) / _key(options, sources, reader.identity, fold)
-    if _is_stored(folder):
-        return folder
+    record = {
+        "training": [source.record for source in sources],
+        "words": reader.identity,
+        "pipeline": options.pipeline,
+        "tags": None if options.pipeline == ALL else options.tags,  # tags have no effect if all words are used
+        "language": options.language,
+        "hypothesis_only": options.hypothesis_only,
+    }
+    limits = {"l2": options.l2, "max_train_pairs": options.max_train_pairs, "seed": options.seed}
+    whole = get_cache_folder("lexical") / _compute_key({**record, **limits})
+    folders = [whole]
+    if n_folds > 1:
+        folders = [whole.with_name(f"{whole.name}-without-{fold}-of-{n_folds}") for fold in range(n_folds)]
+    if all(map(_is_stored, folders)):
+        return folders
     # A second process waits and then loads the result, because a fit can take hours.
-    with locks.hold_lock(folder, "fitting a lexical model", wait=True):
-        if _is_stored(folder):
-            return folder
-        l2 = options.l2
-        # All folds use the penalty of the model of all pairs, so that they differ only in their training pairs.
-        if fold is not None and l2 is None:
-            l2 = load_lexical_model(fit_or_load_lexical_model(options, cache=cache)).record["l2"]
-        examples = [
-            example for example in _read_examples(options, sources) if fold is None or not fold.contains(example)
-        ]
-        pairs = _select_words(examples, reader, options, progress)
-        model = fit_lexical_model(pairs, [example.label for example in examples], l2=l2, seed=options.seed)
-        model.record.update(
-            training=build_sources_record(sources),
-            words=reader.identity,
-            pipeline=options.pipeline,
-            tags=_tags(options),
-            language=options.language,
-            hypothesis_only=options.hypothesis_only,
-        )
-        if fold is not None:
-            model.record["without_fold"] = f"{fold.index} of {fold.n_folds}"
+    with locks.hold_lock(whole, "fitting a lexical model", wait=True):
+        if all(map(_is_stored, folders)):
+            return folders
+        examples = list(_read_examples(options, sources))
+        words = _select_words(examples, reader, options, progress)
+        pairs = _TrainingPairs(words, [example.label for example in examples], options.seed, record)
+        if n_folds == 1:
+            pairs.fit(whole, options.l2)
+        else:
+            folds = np.array([compute_fold_index(example, n_folds, options.seed) for example in examples])
+            pairs.fit_folds(folders, whole, folds, options.l2)
+    return folders
+
+
+class _TrainingPairs(NamedTuple):
+    """Words and labels of training pairs, and the fields that the models fitted to them record."""
+
+    words: Sequence[tuple[Words, Words]]
+    labels: Sequence[str]
+    seed: int
+    record: Mapping[str, Any]
+
+    def fit(self, folder: Path, l2: float | None) -> None:
+        """Fit a model to the pairs, and store it."""
+        model = fit_lexical_model(self.words, self.labels, l2=l2, seed=self.seed)
+        model.record.update(self.record)
         model.save(folder)
-    return folder
+
+    def fit_folds(self, folders: Sequence[Path], whole: Path, folds: NDArray[np.int64], l2: float | None) -> None:
+        """Fit the models of the folds that are not stored. `folds` has the fold of each pair, shape (n,).
+
+        All use the penalty of the model of all pairs, so that they differ only in their training pairs. This model is
+        stored in the folder `whole`, so that a restarted fit does not select the penalty again.
+        """
+        if l2 is None:
+            if not _is_stored(whole):
+                self.fit(whole, None)
+            l2 = float(LexicalModel.load(whole).record["l2"])
+        for fold, folder in enumerate(folders):
+            if not _is_stored(folder):
+                rows = np.flatnonzero(folds != fold).tolist()
+                words, labels = [self.words[row] for row in rows], [self.labels[row] for row in rows]
+                record = {**self.record, "without_fold": f"{fold} of {len(folders)}"}
+                _TrainingPairs(words, labels, self.seed, record).fit(folder, l2)
 
 
 def _is_stored(folder: Path) -> bool:
-    """Check whether a complete model is stored. A corrupted model is moved to another folder."""
+    """Check whether a complete model is stored. A corrupted model is removed."""
     if not checksums.has_checksums(folder):
         return False
     if damage := checksums.find_corruption(folder):
@@ -214,19 +223,19 @@ def _select_words(
     pairs: list[tuple[Words, Words]] = []
     shared: dict[Words, Words] = {}
     needs_several_processes = parallel.get_num_proc() > 1
-    total = (1 + reader.is_by_type + needs_several_processes) * len(examples)
-    done = 0
+    n = len(examples)
+    total = (1 + reader.is_by_type + needs_several_processes) * n
+    passes = count()
 
-    def report(n: int) -> None:
-        nonlocal done
-        done += n
+    def report(done: int) -> None:
         if progress is not None:
             progress(done, total)
 
-    def chunks() -> Iterator[list[Example]]:
-        for start in range(0, len(examples), _CHUNK):
-            yield [*examples[start : start + _CHUNK]]
-            report(min(_CHUNK, len(examples) - start))
+    def chunks() -> Iterator[Sequence[Example]]:
+        before = next(passes) * n
+        for start in range(0, n, _CHUNK):
+            yield examples[start : start + _CHUNK]
+            report(before + min(start + _CHUNK, n))
 
     report(0)
     if needs_several_processes:
@@ -250,21 +259,10 @@ def _texts(examples: Sequence[Example]) -> list[str]:
     return [text for example in examples for text in (example.premise, example.hypothesis)]
 
 
-def _tags(recipe: LexicalTrainingOptions) -> str | None:
-    """Normalize the option `tags` to None if all words are used, because tags then have no effect."""
-    return None if recipe.pipeline == ALL else recipe.tags
-
-
-def _key(recipe: LexicalTrainingOptions, sources: Sequence[PairSource], words: str, fold: TrainingFold | None) -> str:
+def _compute_key(record: Mapping[str, Any]) -> str:
     """Compute the folder name of a model, a hash of all inputs that affect the model."""
-    record: dict[str, Any] = {
-        "recipe": asdict(recipe) | {"train_data": None, "tags": _tags(recipe)},
-        "sources": [(source.origin, source.split, source.revision) for source in sources],
-        "words": words,
-        "fold": asdict(fold) if fold else None,
-        "code": hash_package_code(*_CODE),
-    }
-    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()[:16]
+    content = {**record, "code": hash_package_code(*_CODE)}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
 FLOOR: Final = 1e-6
@@ -287,47 +285,39 @@ class CrossFittedModel:
         hypothesis_only: bool = False,
         folds: int = FOLDS,
         seed: int = DEFAULT_SEED,
-        cache: Path | None = None,
     ) -> None:
-        """Fit all models that are not in the cache. The penalty is selected once, on all pairs.
-
-        Args:
-            seed: Random seed for the folds of the premises.
-        """
-        self._reader = WordSelector(ALL, language)
-        self._hypothesis_only, self._folds, self._seed = hypothesis_only, folds, seed
-        self._words: dict[str, Words] = {}
-        record = {
-            "pairs": hash_texts((example.premise, example.hypothesis, example.label) for example in examples),
-            "words": self._reader.identity,
-            **{"hypothesis_only": hypothesis_only, "folds": folds, "seed": seed},
-            "code": hash_package_code(*_CODE),
-        }
-        key = hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()[:16]
+        """Fit all models that are not in the cache. `seed` determines the folds of the premises."""
+        self._hypothesis_only, self._seed = hypothesis_only, seed
+        self._words = lru_cache(maxsize=None)(partial(collect_words, language=language))
+        key = _compute_key(
+            {
+                "pairs": hash_texts((example.premise, example.hypothesis, example.label) for example in examples),
+                "words": build_tokenizer_identity(language),
+                **{"hypothesis_only": hypothesis_only, "folds": folds, "seed": seed},
+            }
+        )
         self.identity = f"cross-fitted {'hypothesis' if hypothesis_only else 'lexical'} {key}"
-        self._folder = (cache or get_cache_folder("lexical")) / f"cross-fitted-{key}"
-        self._fit(examples)
+        folder = get_cache_folder("lexical") / f"cross-fitted-{key}"
+        self._folders = [folder / f"without-{fold}" for fold in range(folds)]
+        self._fit(examples, folder / "penalty")
 
     def compute_log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
         """Predict log-probabilities of `data.labels.LABELS`, shape (n, 3). They are at least log(`FLOOR`)."""
-        self._read(examples)
         folds = self._folds_of(examples)
         probabilities = np.empty((len(examples), len(LABELS)), dtype=np.float32)
-        for fold in range(self._folds):  # one model in memory at a time, because a model of SNLI takes hundreds of MB
+        for fold, folder in enumerate(self._folders):  # one model in memory: that of SNLI takes hundreds of MB
             rows = np.flatnonzero(folds == fold)
             if len(rows):
-                model = LexicalModel.load(self._path(fold))
+                model = LexicalModel.load(folder)
                 probabilities[rows] = model.probabilities([self._pair(examples[row]) for row in rows.tolist()])
         logarithms: NDArray[np.float32] = np.log(np.maximum(probabilities, np.float32(FLOOR)))
         return logarithms
 
-    def _fit(self, examples: Sequence[Example]) -> None:
-        missing = [fold for fold in range(self._folds) if not _is_stored(self._path(fold))]
+    def _fit(self, examples: Sequence[Example], penalty: Path) -> None:
+        missing = [fold for fold, folder in enumerate(self._folders) if not _is_stored(folder)]
         if not missing:
             return
-        self._read(examples)
         folds = self._folds_of(examples)
-        pairs = [self._pair(example) for example in examples]
         labels = [example.label for example in examples]
         for fold in missing:
             if lacking := set(LABELS) - {label for label, at in zip(labels, folds, strict=True) if at != fold}:
@@ -335,25 +325,13 @@ class CrossFittedModel:
                     f"cross-fitting: expected training pairs of every label outside fold {fold}, got none labelled "
                     f"{', '.join(sorted(lacking))} in {len(examples):,} pairs; train on more pairs, or use another bias"
                 )
-        # Stored as a model of all pairs, so that a restarted fit does not select the penalty again.
-        penalty = self._folder / "penalty"
-        if not _is_stored(penalty):
-            fit_lexical_model(pairs, labels, seed=self._seed).save(penalty)
-        l2 = float(LexicalModel.load(penalty).record["l2"])
-        for fold in missing:
-            rows = np.flatnonzero(folds != fold).tolist()
-            fit_lexical_model([pairs[row] for row in rows], [labels[row] for row in rows], l2=l2).save(self._path(fold))
-
-    def _path(self, fold: int) -> Path:
-        return self._folder / f"without-{fold}"
-
-    def _read(self, examples: Sequence[Example]) -> None:
-        self._words |= self._reader.select_words(set(_texts(examples)) - self._words.keys())
+        pairs = _TrainingPairs([self._pair(example) for example in examples], labels, self._seed, {})
+        pairs.fit_folds(self._folders, penalty, folds, None)
 
     def _pair(self, example: Example) -> tuple[Words, Words]:
-        return () if self._hypothesis_only else self._words[example.premise], self._words[example.hypothesis]
+        return () if self._hypothesis_only else self._words(example.premise), self._words(example.hypothesis)
 
     def _folds_of(self, examples: Sequence[Example]) -> NDArray[np.int64]:
-        premises = {example.premise for example in examples}
-        fold = {text: int(rng.compute_key(self._seed, "fold", *self._words[text])) % self._folds for text in premises}
+        premises, n_folds = {example.premise for example in examples}, len(self._folders)
+        fold = {text: int(rng.compute_key(self._seed, "fold", *self._words(text))) % n_folds for text in premises}
         return np.array([fold[example.premise] for example in examples], dtype=np.int64)

@@ -85,13 +85,11 @@ def locate_lexical_model(
             f"{name}: expected a pipeline by the authors of spaCy ({', '.join(KNOWN_PIPELINES[:2])}, …), got "
             f"{needed!r}, which would execute code on this machine; if you trust it, pass pipeline={needed!r}"
         )
-    if test_source is not None:
-        training = [(part["origin"], part["split"], part["revision"]) for part in record["training"]]
-        if (test_source.origin, test_source.split, test_source.revision) in training:
-            raise ValueError(
-                f"{name}: expected a model that was not fitted to the scored pairs, got one fitted to "
-                f"{test_source.origin} {test_source.split}; omit the model to score the pairs with cross-fitted models"
-            )
+    if test_source is not None and test_source.record in record["training"]:
+        raise ValueError(
+            f"{name}: expected a model that was not fitted to the scored pairs, got one fitted to "
+            f"{test_source.origin} {test_source.split}; omit the model to score the pairs with cross-fitted models"
+        )
     return folder
 
 

@@ -53,10 +53,6 @@ class LexicalModel:
         """Predict the probabilities of `data.labels.LABELS` for n pairs of word lists, shape (n, 3)."""
         return self.regression.probabilities(self.vocabulary.matrix(pairs))
 
-    def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float64]:
-        """Predict the probabilities of `data.labels.LABELS` for n pairs of sentences, shape (n, 3)."""
-        return self.probabilities(self.select_words(premises, hypotheses))
-
     def select_words(self, premises: Sequence[str], hypotheses: Sequence[str]) -> list[tuple[Words, Words]]:
         """Select the words of n pairs of sentences, as for the training pairs (`record`)."""
         words = self.selector.select_words({*premises, *hypotheses})

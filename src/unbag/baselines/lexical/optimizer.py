@@ -35,17 +35,16 @@ class NotConvergedError(RuntimeError):
 class InverseHessian:
     """L-BFGS approximation of the inverse Hessian."""
 
-    def __init__(self, gradient: Vector, memory: int = _MEMORY) -> None:
+    def __init__(self, gradient: Vector) -> None:
         """Initialize the approximation without steps, from the gradient at the starting point, shape (variables,)."""
         self._gradient = gradient
-        self._memory = memory
         self._n_stored = 0  # stored steps; the newest is in row `_newest` of each half
         self._newest = -1
-        self._steps_and_changes = np.zeros((2, memory, len(gradient)))
-        self._flat = self._steps_and_changes.reshape(2 * memory, -1)  # a view
-        self._by_gradient = np.zeros((2, memory))  # products of the rows with the gradient
-        self._step_change = np.zeros((memory, memory))  # s_i · y_j, where i is no later than j
-        self._change_change = np.zeros((memory, memory))  # y_i · y_j
+        self._steps_and_changes = np.zeros((2, _MEMORY, len(gradient)))
+        self._flat = self._steps_and_changes.reshape(2 * _MEMORY, -1)  # a view
+        self._by_gradient = np.zeros((2, _MEMORY))  # products of the rows with the gradient
+        self._step_change = np.zeros((_MEMORY, _MEMORY))  # s_i · y_j, where i is no later than j
+        self._change_change = np.zeros((_MEMORY, _MEMORY))  # y_i · y_j
 
     def update(self, step: Vector, gradient: Vector) -> None:
         """Update the approximation with a step and the new gradient. Steps with negative curvature are skipped."""
@@ -53,11 +52,11 @@ class InverseHessian:
         change = gradient - before
         convex = float(step @ change) > 0
         if convex:
-            new = self._newest = (self._newest + 1) % self._memory
-            self._n_stored = min(self._n_stored + 1, self._memory)
+            new = self._newest = (self._newest + 1) % _MEMORY
+            self._n_stored = min(self._n_stored + 1, _MEMORY)
             self._steps_and_changes[:, new] = step, change
             self._by_gradient[:, new] = step @ before, change @ before
-        by_before, self._by_gradient = self._by_gradient, (self._flat @ gradient).reshape(2, self._memory)
+        by_before, self._by_gradient = self._by_gradient, (self._flat @ gradient).reshape(2, _MEMORY)
         if convex:
             # A product with the change of the gradient is the change of the products; this saves a pass over all steps.
             self._step_change[:, new], self._change_change[:, new] = self._by_gradient - by_before
@@ -68,7 +67,7 @@ class InverseHessian:
         """Multiply the approximate inverse Hessian by the last gradient. Return an array of shape (variables,)."""
         if not self._n_stored:
             return self._gradient.copy()
-        rows = (self._newest + 1 + np.arange(-self._n_stored, 0)) % self._memory  # oldest step first
+        rows = (self._newest + 1 + np.arange(-self._n_stored, 0)) % _MEMORY  # oldest step first
         in_order = np.ix_(rows, rows)
         later, changes = np.triu(self._step_change[in_order]), self._change_change[in_order]
         gamma = later[-1, -1] / changes[-1, -1]
@@ -77,7 +76,7 @@ class InverseHessian:
         of_steps = scipy.linalg.solve_triangular(
             later, later.diagonal() * of_changes + gamma * (changes @ of_changes - by_change), trans="T"
         )
-        factors = np.zeros((2, self._memory))
+        factors = np.zeros((2, _MEMORY))
         factors[:, rows] = of_steps, -gamma * of_changes
         result: Vector = factors.ravel() @ self._flat
         result += gamma * self._gradient

@@ -9,12 +9,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.baselines.lexical.fitting import (
-    LexicalTrainingOptions,
-    fit_or_load_lexical_model,
-    load_lexical_model,
-    open_training_sources,
-)
+from unbag.baselines.lexical.fitting import LexicalTrainingOptions, fit_or_load_lexical_model, load_lexical_model
 from unbag.baselines.lexical.words import ALL, BY_CONTEXT, BY_TYPE
 from unbag.data import labels
 from unbag.inference.predictor import LabelSource, validate_pairs
@@ -49,7 +44,8 @@ class LexicalPredictor:
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
         """Predict the label probabilities of n pairs, shape (n, 3)."""
-        return self._model.predict(*validate_pairs(premises, hypotheses)).astype(np.float32)
+        pairs = self._model.select_words(*validate_pairs(premises, hypotheses))
+        return self._model.probabilities(pairs).astype(np.float32)
 
 
 class MajorityPredictor:
@@ -60,7 +56,7 @@ class MajorityPredictor:
     is_order_invariant = True
 
     def __init__(self, recipe: LexicalTrainingOptions) -> None:
-        sources = open_training_sources(recipe)
+        sources = recipe.open_sources()
         # `get_label_id` rejects not_entailment, which is not a label of this model.
         ids = Counter(labels.get_label_id(example.label) for source in sources for example in source.iter_examples())
         counts = {label: ids[labels.get_label_id(label)] for label in labels.LABELS}
@@ -75,10 +71,6 @@ class MajorityPredictor:
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
         """Return the label distribution of the training pairs for each of n pairs, shape (n, 3)."""
         return np.tile(self._shares, (len(validate_pairs(premises, hypotheses)[0]), 1))
-
-
-def _lexical(recipe: LexicalTrainingOptions) -> LexicalPredictor:
-    return LexicalPredictor(fit_or_load_lexical_model(recipe))
 
 
 def _hypothesis_only(recipe: LexicalTrainingOptions) -> LexicalPredictor:
@@ -102,7 +94,7 @@ def _natlog(recipe: LexicalTrainingOptions) -> Any:
 
 
 BASELINES: Final[Mapping[str, Any]] = {
-    "lexical": _lexical,
+    "lexical": lambda recipe: LexicalPredictor(fit_or_load_lexical_model(recipe)),
     "hypothesis-only": _hypothesis_only,
     "majority": MajorityPredictor,
     "wordnet": _wordnet,

@@ -5,7 +5,7 @@ Three measures accelerate the fit without changing the solution:
 - Equal columns (words and word pairs that occur in the same examples, usually in one) have equal weights at the
   optimum. A single column, multiplied by the square root of k, replaces k equal columns. On SNLI this removes three
   quarters of the columns.
-- Three labels need only two variables per column (`_contrasts`).
+- Three labels need only two variables per column (Helmert contrasts).
 - Variables are scaled by their curvature (the diagonal of the Hessian), so that the step size suits both rare and
   frequent words. For frequent columns, nearly the whole Hessian is used (`unbag.baselines.lexical.optimizer`).
 
@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import scipy
@@ -155,7 +155,10 @@ def fit_softmax_regression(
     columns.data *= np.repeat(scale, np.diff(columns.indptr))
     del merged
     penalty = strength * scale * scale
-    contrasts = _contrasts(int(labels.max()) + 1)
+    # At the optimum, the weights of a column sum to zero over the labels, because adding a constant to all labels
+    # changes the penalty but no probability. Therefore k labels need only k - 1 variables per column. The contrasts are
+    # orthonormal, so the penalty has the same form in these variables.
+    contrasts = np.ascontiguousarray(scipy.linalg.helmert(int(labels.max()) + 1).T)
     n_contrasts = contrasts.shape[1]
     # BLAS on one thread, so that the order of floating-point sums does not depend on the number of processors. Threads
     # do not accelerate products of such short vectors, and on a busy machine they take ten times as long.
@@ -173,23 +176,6 @@ def fit_softmax_regression(
     bias, group_weights = weights[:, 0].copy(), weights[:, 1:]
     group_weights /= size
     return SoftmaxRegression(group_weights.T[column_of], bias, steps)
-
-
-def _contrasts(n_labels: int) -> Vector:
-    """Build Helmert contrasts: k - 1 orthonormal columns that sum to zero, shape (k, k - 1).
-
-    >>> (_contrasts(2) * 2**0.5).round().tolist()
-    [[1.0], [-1.0]]
-    """
-    # At the optimum, the weights of a column sum to zero over the labels, because adding a constant to all labels
-    # changes the penalty but no probability. Therefore k labels need only k - 1 variables per column. The contrasts are
-    # orthonormal, so the penalty has the same form in these variables.
-    contrasts = np.zeros((n_labels, n_labels - 1))
-    for c in range(n_labels - 1):
-        contrasts[: c + 1, c] = 1
-        contrasts[c + 1, c] = -(c + 1)
-    normed: Vector = contrasts / np.sqrt((contrasts**2).sum(axis=0))
-    return normed
 
 
 def merge_equal_columns(
@@ -220,17 +206,3 @@ def merge_equal_columns(
     merged = by_column[:, first[order]]
     merged.data = np.repeat(roots, np.diff(merged.indptr))
     return merged, rank[group], roots
-
-
-def compute_lms(probabilities: NDArray[np.floating[Any]], gold: NDArray[np.int64]) -> NDArray[np.floating[Any]]:
-    """Compute the lexically misleading score (LMS) of each example, the maximum probability of a wrong label.
-
-    Nie et al. 2019, section 5. Probabilities have shape (n, labels), gold label ids shape (n,).
-
-    >>> compute_lms(np.array([[0.2, 0.7, 0.1], [0.2, 0.7, 0.1]]), np.array([0, 1])).tolist()
-    [0.7, 0.2]
-    """
-    wrong = probabilities.copy()
-    wrong[np.arange(len(gold)), gold] = -1  # below all probabilities: never the maximum
-    highest: NDArray[np.floating[Any]] = wrong.max(axis=1)
-    return highest

@@ -9,18 +9,20 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from unbag.baselines.lexical.features import LOGIT_DECIMALS, FeatureContribution, rank_misleading_features
+from unbag.baselines.lexical.features import (
+    LOGIT_DECIMALS,
+    FeatureContribution,
+    compute_lms,
+    rank_misleading_features,
+)
 from unbag.baselines.lexical.fitting import (
     FOLDS,
     LexicalTrainingOptions,
-    TrainingFold,
     compute_fold_index,
-    fit_or_load_lexical_model,
-    open_training_sources,
+    fit_or_load_lexical_models,
 )
 from unbag.baselines.lexical.model import LexicalModel
-from unbag.baselines.lexical.regression import compute_lms
-from unbag.data.columns import PAIR, ROWS_PER_TABLE, declare_float_field, get_decimals, round_to_field
+from unbag.data.columns import PAIR, ROWS_PER_TABLE, declare_float_field, round_to_field
 from unbag.data.labels import LABELS, get_label_id
 from unbag.data.sources import Example, PairSource, compute_source_id
 
@@ -71,12 +73,8 @@ def fit_or_load_scorer_models(
     There is one folder, or one folder per fold if the source is part of the training data. Each example is then scored
     by the model that was fitted without its fold, so no model scores its own training examples.
     """
-    training = {(s.origin, s.split, s.revision) for s in open_training_sources(options)}
-    if (source.origin, source.split, source.revision) not in training:
-        return [fit_or_load_lexical_model(options)]
-    return [
-        fit_or_load_lexical_model(options, TrainingFold(number, n_folds, options.seed)) for number in range(n_folds)
-    ]
+    is_trained_on = source.record in [training.record for training in options.open_sources()]
+    return fit_or_load_lexical_models(options, n_folds if is_trained_on else 1)
 
 
 PROBABILITIES: Final = tuple(f"lexical_{label}" for label in LABELS)
@@ -84,7 +82,7 @@ SCHEMA: Final = pa.schema(
     [
         *PAIR,
         LMS,
-        *(declare_float_field(name, get_decimals(PROBABILITY)) for name in PROBABILITIES),
+        *map(PROBABILITY.with_name, PROBABILITIES),
         # The features that favor the most likely wrong label most strongly; a missing word is null.
         (
             "misleading",
@@ -118,7 +116,7 @@ def _row(example: Example, score: LexicalScore) -> dict[str, Any]:
         "lms": score.lms,
         **dict(zip(PROBABILITIES, score.probabilities.tolist(), strict=True)),
         "misleading": [
-            {**contribution.feature._asdict(), "logit": contribution.logit} for contribution in score.misleading
+            {"premise": each.premise, "hypothesis": each.hypothesis, "logit": each.logit} for each in score.misleading
         ],
         "annotator_labels": [get_label_id(label) for label in example.annotators],
     }

@@ -8,7 +8,7 @@ and pronouns.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import partial
 from typing import Final
 
@@ -96,7 +96,10 @@ class WordSelector:
             return words
         if self._types is None:
             self._types = frozenset(
-                word for word, tags in self._counts.items() if find_most_frequent_tag(tags) in self._content_tags
+                word
+                for word, tags in self._counts.items()
+                # Of equally frequent tags, the first one in alphabetical order counts.
+                if min(tags, key=lambda tag: (-tags[tag], tag)) in self._content_tags
             )
         types = self._types
         return {sentence: tuple(word for word in every if word in types) for sentence, every in words.items()}
@@ -115,12 +118,3 @@ class WordSelector:
         if self._pipeline != ALL:
             tag = partial(Tagger.tag, is_fine=self._is_english)
             precompute_annotations(partial(Tagger, self._pipeline), tag, sentences)
-
-
-def find_most_frequent_tag(counts: Mapping[str, int]) -> str:
-    """Find the most frequent tag. Ties go to the first tag in alphabetical order.
-
-    >>> find_most_frequent_tag({"VBN": 2, "JJ": 2, "VBD": 1})
-    'JJ'
-    """
-    return min(counts, key=lambda tag: (-counts[tag], tag))
