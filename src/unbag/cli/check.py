@@ -12,16 +12,7 @@ from unbag.cli import config_file, typer_utils
 from unbag.cli.evaluate import run_models, validate_offline
 from unbag.cli.model_options import ModelOptions
 from unbag.cli.options import Full, PairOptions
-from unbag.cli.output import (
-    AsJson,
-    OutputFormat,
-    echo,
-    is_quiet,
-    print_failures,
-    print_table,
-    validate_output_format,
-    write_tables,
-)
+from unbag.cli.output import TableOptions, echo, is_quiet, print_failures, write_tables
 from unbag.cli.run_folder import build_run_folder
 from unbag.cli.typer_utils import Badge, folder_option, split_commas, usage_errors
 from unbag.inference.options import IDENTITY_OPTIONS, MODEL_OPTIONS
@@ -87,6 +78,7 @@ def check(
     gate_options: GateOptions,
     pairs: PairOptions,
     model_options: ModelOptions,
+    output: TableOptions,
     model: Annotated[
         str,
         typer.Argument(metavar="MODEL|RUN", help="Model as in `unbag evaluate`, or a results folder."),
@@ -96,8 +88,6 @@ def check(
         Path | None, folder_option(help="Folder for the results of a new evaluation (default: in runs/MODEL).")
     ] = None,
     badge: Badge = None,
-    form: OutputFormat = "table",
-    as_json: AsJson = False,
 ) -> None:
     """Check a model against bounds or an earlier run, as a gate in CI.
 
@@ -130,7 +120,6 @@ def check(
     from unbag.reports import gates as gate_views
 
     gates = gate_options.build_gates()
-    validate_output_format(form, as_json=as_json)
     before = gates.earlier_run
     run = _results_file(Path(model))
     if run is None:
@@ -149,7 +138,7 @@ def check(
         if earlier is not None and earlier.file.name == config_file.CONFIG_FILE:
             of_run = [each for each in requests if each.name in compared]
             _validate_rows(ctx, earlier, pairs, of_run, full=full)
-        run = _evaluate(model, requests, model_options, output_dir, is_visible=not as_json) / FILE
+        run = _evaluate(model, requests, model_options, output_dir, is_visible=not output.as_json) / FILE
     else:
         names = [field.name for group in (PairOptions, ModelOptions) for field in fields(group)]
         names = [*(name for name in names if name not in _OF_ALL_COMMANDS), "full", "output_dir"]
@@ -169,8 +158,7 @@ def check(
             badges.write_gate_badge(n_passed, len(report.gates), badge, is_failure=report.is_failure)
         else:
             badges.write_badge(verdicts, badge)
-    view, exported = gate_views.build_gate_view(report), gate_views.export_gates(report)
-    print_table(form, view, exported, as_json=as_json)
+    output.print(gate_views.build_gate_view(report), gate_views.export_gates(report))
     if report.is_failure:
         raise typer.Exit(1)
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from unbag.cli.output import AsJson, OutputFormat, print_table, validate_output_format
+from unbag.cli.output import TableOptions
 from unbag.cli.typer_utils import list_option
 
 
@@ -24,8 +24,8 @@ def compare(
     significance_level: Annotated[
         float, typer.Option(min=0, max=1, help="Significance level for corrected p-values.")
     ] = 0.05,
-    form: OutputFormat = "table",
-    as_json: AsJson = False,
+    *,
+    output: TableOptions,
 ) -> None:
     """Compare models with significance tests.
 
@@ -41,9 +41,8 @@ def compare(
       unbag compare a/results.json b/results.json --metric p_c,'confident.*'
       unbag compare runs/a runs/b --format latex > table.tex
     """
-    validate_output_format(form, as_json=as_json)
     from unbag.evaluation import comparison
     from unbag.reports.comparison import build_comparison_view, export_comparison
 
     compared = comparison.compare(*paths, across_data=across_data, metrics=metric or (), level=significance_level)
-    print_table(form, build_comparison_view(compared), export_comparison(compared), as_json=as_json)
+    output.print(build_comparison_view(compared), export_comparison(compared))

@@ -5,6 +5,7 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
@@ -55,27 +56,34 @@ def set_log_level(*, quiet: bool, verbose: bool) -> Iterator[None]:
 _COLUMNS: Final = 80
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-OutputFormat = Annotated[
-    Literal["table", "md", "csv", "latex", "json"],
-    typer.Option(
-        "--format",
-        metavar="FORMAT",
-        show_default=False,
-        help="Output format: table, md, csv, latex or json (default: table).",
-    ),
-]
 
 
-def print_table(
-    output_format: OutputFormat, table: "RenderableType", exported_table: "ExportedTable", *, as_json: bool
-) -> None:
-    """Print a table for the terminal, or export it as Markdown, CSV, LaTeX or JSON."""
-    if as_json:
-        output_format = "json"
-    if output_format == "table":
-        create_cli_console().print(table)
-    else:
-        print_export(exported_table.text(output_format), output_format)
+@dataclass(frozen=True)
+class TableOptions:
+    """Options of the commands that print a table."""
+
+    form: Annotated[
+        Literal["table", "md", "csv", "latex", "json"],
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            show_default=False,
+            help="Output format: table, md, csv, latex or json (default: table).",
+        ),
+    ] = "table"
+    as_json: AsJson = False
+
+    def __post_init__(self) -> None:
+        """Validate that the options are compatible, before the command starts."""
+        validate_output_format(self.form, as_json=self.as_json)
+
+    def print(self, table: "RenderableType", exported_table: "ExportedTable") -> None:
+        """Print a table for the terminal, or export it as Markdown, CSV, LaTeX or JSON."""
+        form = "json" if self.as_json else self.form
+        if form == "table":
+            create_cli_console().print(table)
+        else:
+            print_export(exported_table.text(form), form)
 
 
 def validate_output_format(output_format: str, *, as_json: bool) -> None:

@@ -7,7 +7,7 @@ import typer
 
 from unbag.cli.model_options import ModelOptions
 from unbag.cli.options import PairOptions
-from unbag.cli.output import AsJson, OutputFormat, print_table, validate_output_format
+from unbag.cli.output import TableOptions
 
 _SHOWN: Final = ("kind", "model_file", "dtype", "device")
 """Keys of a predictor's identity that affect its speed."""
@@ -20,10 +20,9 @@ _NOTE: Final = (
 def speed(
     pairs: PairOptions,
     model_options: ModelOptions,
+    output: TableOptions,
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Local model, as in `unbag evaluate`.")],
     rounds: Annotated[int, typer.Option(min=1, help="Number of measurement rounds (default: 3).")] = 3,
-    form: OutputFormat = "table",
-    as_json: AsJson = False,
 ) -> None:
     """Measure the throughput of a model, and its p50 and p99 latency per pair.
 
@@ -48,7 +47,6 @@ def speed(
     from unbag.inference.speed import PAIRS, measure_speed, select_fastest
     from unbag.reports.formats import ExportedTable, GroupedTable
 
-    validate_output_format(form, as_json=as_json)
     model_options.validate([model])
     if find_model_type(model) is ENDPOINT:
         raise typer.BadParameter(
@@ -85,4 +83,4 @@ def speed(
         flat,
         {**record, "timings": flat, "best": best._asdict()},
     )
-    print_table(form, Group(Text(title), table, Text(_NOTE, style="dim")), exported, as_json=as_json)
+    output.print(Group(Text(title), table, Text(_NOTE, style="dim")), exported)

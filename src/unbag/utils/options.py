@@ -39,9 +39,7 @@ _EXPECTED: Final = {
 _PRINTABLE: Final = "text without control characters"
 _EXAMPLES: Final = {int: "1000", float: "0.5", bool: "true", Sequence: "snli,mnli"}
 _LARGEST: Final = 2**63
-_TRUE: Final = frozenset({"true", "yes", "1"})
-_FALSE: Final = frozenset({"false", "no", "0"})
-
+_BOOLEANS: Final = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 COLUMNS_GIVEN: Final = "--columns premise=…,hypothesis=…,label=…"
 """Form of the option for the column names of user-provided data."""
@@ -218,10 +216,9 @@ def parse_option(config: type, name: str, text: str) -> Any:
     kind = _kind(config, name)
     try:
         if kind is bool:
-            [value] = [value for value, words in ((True, _TRUE), (False, _FALSE)) if text.lower() in words]
-            return value
+            return _BOOLEANS[text.lower()]
         return split_names(text) if kind is Sequence else kind(text)
-    except ValueError:
+    except (ValueError, KeyError):
         raise ValueError(f"expected {name} to be {_EXPECTED[kind]}, got {text!r}") from None
 
 
