@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from rich.console import RenderableType
 
 from unbag.baselines.lexical import fitting, scorer
-from unbag.baselines.lexical.hub import locate_lexical_model
-from unbag.baselines.lexical.model import CONFIG_FILE
+from unbag.baselines.lexical.model import CONFIG_FILE, locate_lexical_model
 from unbag.baselines.lexical.words import ALL, BY_CONTEXT, PIPELINES
 from unbag.challenge_sets import requirements
 from unbag.challenge_sets.base import DIFFERENCE, ChallengeSet, MetricDefinition, Role

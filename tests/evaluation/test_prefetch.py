@@ -80,7 +80,7 @@ def test_model_that_parses_requires_parser(tmp_path, monkeypatch):
     assert [need.name for need in prefetch.list_run_requirements([], [str(tmp_path)])] == [_SPACY]
     loaded = []
     monkeypatch.setattr("unbag.data.text.tagging.load_pipeline", lambda name, exclude: loaded.append(name))
-    monkeypatch.setattr("unbag.baselines.lexical.hub.is_lexical_model", lambda model, revision: False)
+    monkeypatch.setattr("unbag.baselines.lexical.model.is_lexical_model", lambda model, revision: False)
     monkeypatch.setattr("huggingface_hub.HfApi.list_repo_files", lambda *arguments, **options: ["model.safetensors"])
     monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *arguments, **options: str(tmp_path))
     [need] = prefetch.list_run_requirements([], ["org/tree"])

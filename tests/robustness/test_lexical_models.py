@@ -7,7 +7,7 @@ import pytest
 
 from tests.robustness.command import run_rejected
 from unbag.baselines.lexical.fitting import LexicalTrainingOptions, fit_or_load_lexical_model
-from unbag.baselines.lexical.hub import locate_lexical_model
+from unbag.baselines.lexical.model import locate_lexical_model
 from unbag.evaluation.model_loading import load_predictor
 
 FIELDS = ("pipeline", "tags", "language", "words", "hypothesis_only", "pairs", "l2", "training")

@@ -16,8 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.robustness.command import ALL
-from unbag.baselines.lexical.hub import locate_lexical_model
-from unbag.baselines.lexical.model import LexicalModel
+from unbag.baselines.lexical.model import LexicalModel, locate_lexical_model
 from unbag.baselines.lexical.word_vectors import read_word_vectors
 from unbag.challenge_sets import results
 from unbag.data.sources import open_data

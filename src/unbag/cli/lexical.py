@@ -93,15 +93,17 @@ def score(
     unbag lexical score --premise "A man sleeps." --hypothesis "A man runs."
     """
     from unbag.baselines.lexical.fitting import LexicalTrainingOptions, fit_or_load_lexical_model, load_lexical_model
-    from unbag.baselines.lexical.hub import locate_lexical_model
+    from unbag.baselines.lexical.model import locate_lexical_model
     from unbag.baselines.lexical.scorer import score_examples
     from unbag.baselines.lexical.words import BY_CONTEXT
-    from unbag.data.labels import LABELS, resolve_three_way_label
+    from unbag.data.labels import LABELS, LabelError, resolve_label
     from unbag.data.sources import Example
 
     if model and train_data:
         raise typer.BadParameter("expected one of --model and --train-data, got both; remove one")
-    gold = [resolve_three_way_label(label)] if label else list(LABELS)
+    gold = [resolve_label(label)] if label else list(LABELS)
+    if not set(gold) <= set(LABELS):
+        raise LabelError(f"expected one of {', '.join(LABELS)}, got {label!r}")
     recipe = LexicalTrainingOptions(tuple(train_data) if train_data else None, tags=BY_CONTEXT)  # as for CS_λ
     lexical = load_lexical_model(locate_lexical_model(model) if model else fit_or_load_lexical_model(recipe))
     examples = [Example("", premise, hypothesis, name) for name in gold]

@@ -318,7 +318,7 @@ def _connect_to_endpoint(name: str, options: dict[str, Any]) -> Predictor:
 
 def _load_classifier(model: str | Path, options: dict[str, Any]) -> Predictor:
     """Load a classifier or a lexical model from the Hub or a folder."""
-    from unbag.baselines.lexical.hub import is_lexical_model, locate_lexical_model
+    from unbag.baselines.lexical.model import is_lexical_model, locate_lexical_model
     from unbag.data.readers import is_hub_id
 
     if is_lexical_model(model, revision=options.get("revision")):

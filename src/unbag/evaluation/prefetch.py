@@ -141,7 +141,7 @@ def _model_files(model: str, revision: str | None, *, is_causal: bool = False) -
     """Download all files for loading a model, with weights in a single format. Returns the path of a file."""
     from huggingface_hub.errors import RepositoryNotFoundError
 
-    from unbag.baselines.lexical.hub import is_lexical_model, locate_lexical_model
+    from unbag.baselines.lexical.model import is_lexical_model, locate_lexical_model
     from unbag.inference.exported_files import has_only_exported_models
 
     try:

@@ -13,8 +13,7 @@ from unbag.baselines.lexical.fitting import (
     fit_or_load_lexical_model,
     load_lexical_model,
 )
-from unbag.baselines.lexical.hub import is_lexical_model, locate_lexical_model
-from unbag.baselines.lexical.model import LexicalModel, fit_lexical_model
+from unbag.baselines.lexical.model import LexicalModel, fit_lexical_model, is_lexical_model, locate_lexical_model
 from unbag.baselines.lexical.predictors import BASELINES
 from unbag.baselines.lexical.scorer import fit_or_load_scorer_models, score_examples
 from unbag.data.labels import LABELS, LabelError

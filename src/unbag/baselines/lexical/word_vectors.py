@@ -1,17 +1,15 @@
 """Reader for word vectors in text files, in the format of GloVe, word2vec and fastText: one word per line."""
 
-import gzip
 import zipfile
 from array import array
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Final, cast
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.utils.safe_io import iter_limited_lines, validate_file
+from unbag.utils.safe_io import iter_limited_lines, iter_lines, validate_file
 
 ENDINGS: Final = (".txt", ".vec")
 """Suffixes of word-vector files, optionally followed by `.gz` or `.zip`."""
@@ -34,8 +32,18 @@ def read_word_vectors(path: Path) -> tuple[dict[str, int], NDArray[np.float32]]:
     glove.840B do), so the numbers are split off from the right. For repeated words, the first vector is used.
     """
     try:
-        with _opened(path) as (file, place):
-            return _parse(iter_limited_lines(file, place, path.stat().st_size), path)
+        if path.suffix != ".zip":
+            return _parse(iter_lines(path), path)
+        with zipfile.ZipFile(validate_file(path)) as archive:
+            members = archive.infolist()
+            if len(members) != 1:
+                names = [member.filename for member in members[:5]]
+                raise ValueError(
+                    f"{path}: expected one file in the archive, got {names}; extract one and pass its path"
+                )
+            with archive.open(members[0]) as file:
+                place = f"{path}, {members[0].filename}"
+                return _parse(iter_limited_lines(file, place, path.stat().st_size), path)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, UnicodeError) as error:
         raise ValueError(f"{path}: expected a readable file of word vectors, got an error ({error})") from error
 
@@ -81,22 +89,3 @@ def _count_numbers(fields: list[bytes]) -> int:
         except ValueError:
             return count
     return max(len(fields) - 1, 0)
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[tuple[IO[bytes], str]]:
-    """Open a file with decompression, and yield it with its name for error messages."""
-    validate_file(path)
-    if path.suffix == ".zip":
-        with zipfile.ZipFile(path) as archive:
-            members = archive.infolist()
-            if len(members) != 1:
-                names = [member.filename for member in members[:5]]
-                raise ValueError(
-                    f"{path}: expected one file in the archive, got {names}; extract one and pass its path"
-                )
-            with archive.open(members[0]) as file:
-                yield file, f"{path}, {members[0].filename}"
-    else:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            yield cast("IO[bytes]", file), str(path)
