@@ -309,7 +309,7 @@ def read_exported_set(path: Path) -> BuiltSet:
     if not is_exported_set(validate_file(path)):
         raise DataError(f"{expected}, got a file without a set record; build the set again")
     try:
-        parquet.validate_unpacked_size(path, "the file", path.stat().st_size)
+        parquet.validate_unpacked_size(path, "the file")
         table = pq.read_table(path, partitioning=None)
         record = parse_json(table.schema.metadata[_RECORD].decode())
     except (pa.ArrowException, OSError, ValueError) as error:

@@ -37,38 +37,26 @@ FOUR_WAY: Final = (FORWARD_ENTAILMENT, REVERSE_ENTAILMENT, CONTRADICTION, NEUTRA
 has these outputs."""
 
 _SPELLINGS: Final = {
-    "entailment": ENTAILMENT,
-    "entail": ENTAILMENT,
-    "entails": ENTAILMENT,
-    "entailed": ENTAILMENT,
-    "neutral": NEUTRAL,
-    "contradiction": CONTRADICTION,
-    "contradictory": CONTRADICTION,
-    "contradict": CONTRADICTION,
-    "contradicts": CONTRADICTION,
-    "not_entailment": NOT_ENTAILMENT,
-    "non_entailment": NOT_ENTAILMENT,
-    "not_entailed": NOT_ENTAILMENT,
-    "not_contradiction": NOT_CONTRADICTION,
-    "non_contradiction": NOT_CONTRADICTION,
-    "no_contradiction": NOT_CONTRADICTION,
-    "not_contradictory": NOT_CONTRADICTION,
+    spelling: label
+    for label, spellings in (
+        (ENTAILMENT, "entailment entail entails entailed"),
+        (NEUTRAL, "neutral"),
+        (CONTRADICTION, "contradiction contradictory contradict contradicts"),
+        (NOT_ENTAILMENT, "not_entailment non_entailment not_entailed"),
+        (NOT_CONTRADICTION, "not_contradiction non_contradiction no_contradiction not_contradictory"),
+    )
+    for spelling in spellings.split()
 }
 _GOLD_SPELLINGS: Final = {
-    "support": ENTAILMENT,
-    "supports": ENTAILMENT,
-    "supported": ENTAILMENT,
-    "consistent": ENTAILMENT,
-    "unsupported": NOT_ENTAILMENT,
-    "not_supported": NOT_ENTAILMENT,
-    "inconsistent": NOT_ENTAILMENT,
-    "not_consistent": NOT_ENTAILMENT,
-    # FEVER's three labels (Thorne et al. 2018, section 3.1).
-    "refute": CONTRADICTION,
-    "refutes": CONTRADICTION,
-    "refuted": CONTRADICTION,
-    "not_enough_info": NEUTRAL,
-    "not_enough_information": NEUTRAL,
+    spelling: label
+    for label, spellings in (
+        (ENTAILMENT, "support supports supported consistent"),
+        (NOT_ENTAILMENT, "unsupported not_supported inconsistent not_consistent"),
+        # FEVER's labels (Thorne et al. 2018, section 3.1), with `supports`.
+        (CONTRADICTION, "refute refutes refuted"),
+        (NEUTRAL, "not_enough_info not_enough_information"),
+    )
+    for spelling in spellings.split()
 }
 """Additional spellings of gold labels. They are not used for model outputs, because authors of detectors define
 "consistent" and "supported" differently. Such a model requires an explicit label map."""
@@ -119,18 +107,6 @@ def parse_truth_value(name: str) -> bool | None:
 def normalize_spelling(name: str) -> str:
     """Normalize a label or column name: `Sentence A` and `sentence_a` are equal, without case and separators."""
     return "_".join(name.strip().lower().replace("-", " ").replace("_", " ").split())
-
-
-def resolve_three_way_label(name: str) -> str:
-    """Resolve a label spelling to one of the three `LABELS`.
-
-    >>> resolve_three_way_label("Contradiction")
-    'contradiction'
-    """
-    label = resolve_label(name)
-    if label not in LABELS:
-        raise LabelError(f"expected one of {', '.join(LABELS)}, got {name!r}")
-    return label
 
 
 def is_missing_label(value: Any) -> bool:

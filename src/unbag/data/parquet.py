@@ -6,8 +6,9 @@ are therefore read as dictionaries, and their total size is computed before rows
 
 import json
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,20 +21,18 @@ _BATCH: Final = 1000  # rows
 _LARGE_BATCH: Final = 64 << 20  # bytes of `_BATCH` rows; larger rows are yielded individually
 
 
-def iter_row_batches(
-    file: Path | IO[bytes], location: object, file_size: int, start: int = 0
-) -> Iterator[tuple[int, pa.RecordBatch]]:
+def iter_row_batches(file: Path | BytesIO, location: object, start: int = 0) -> Iterator[tuple[int, pa.RecordBatch]]:
     """Iterate over the rows of a Parquet or Arrow file in batches: the number of the first row, and the rows.
 
     Text columns of a Parquet file are dictionary-encoded, and its row groups before the row `start` are not read. A
-    path with another ending than `.parquet` is an Arrow file or an Arrow stream, as `datasets` writes it. `file_size`
-    in bytes limits the decompressed size.
+    path with another ending than `.parquet` is an Arrow file or an Arrow stream, as `datasets` writes it.
 
     Raises:
         DataError: If the file exceeds a limit of SECURITY.md.
         pyarrow.ArrowException, OSError: If the file is corrupted or has another format.
     """
     unpacked = 0
+    file_size = file.stat().st_size if isinstance(file, Path) else len(file.getbuffer())
     is_arrow = isinstance(file, Path) and file.suffix != ".parquet"
     for number, batch in _iter_arrow(file, location) if is_arrow else _iter_parquet(file, location, file_size, start):
         held = sum(_bytes(column, location) for column in batch.columns)
@@ -45,7 +44,7 @@ def iter_row_batches(
 
 
 def _iter_parquet(
-    file: Path | IO[bytes], location: object, file_size: int, start: int
+    file: Path | BytesIO, location: object, file_size: int, start: int
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     footer = pq.read_metadata(file)
     columns = [footer.schema.column(index) for index in range(len(footer.schema))]
@@ -113,9 +112,9 @@ def find_class_label_names(path: Path, column: str) -> list[str] | None:
     return names if isinstance(names, list) and all(isinstance(name, str) for name in names) else None
 
 
-def validate_unpacked_size(file: Path | IO[bytes], location: object, file_size: int) -> None:
+def validate_unpacked_size(file: Path | BytesIO, location: object) -> None:
     """Validate that a file is small enough to be read into memory. For arguments and errors, see `iter_row_batches`."""
-    for _ in iter_row_batches(file, location, file_size):
+    for _ in iter_row_batches(file, location):
         pass
 
 
@@ -125,7 +124,7 @@ def read_table_with_metadata(file: Path, key: bytes, schema: int) -> tuple[pa.Ta
     A file that exceeds a limit of SECURITY.md, or with another value of the field `schema`, raises a `ValueError`; a
     corrupted one also `pyarrow.ArrowException`, `OSError`, `KeyError` or `TypeError`.
     """
-    validate_unpacked_size(file, "the file", file.stat().st_size)
+    validate_unpacked_size(file, "the file")
     table = pq.read_table(file, partitioning=None, page_checksum_verification=True)
     metadata: dict[str, Any] = json.loads(table.schema.metadata[key])
     if metadata["schema"] != schema:

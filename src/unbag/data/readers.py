@@ -73,7 +73,7 @@ def _read_table(path: Path, start: int, stop: int | None) -> Iterator[DataRow]:
     """Iterate over a range of the rows of a Parquet or Arrow file. Preceding rows are not converted to Python."""
     number = start  # of the next row
     try:
-        for first, batch in parquet.iter_row_batches(path, path, path.stat().st_size, start):
+        for first, batch in parquet.iter_row_batches(path, path, start):
             validate_unique_columns(batch.schema.names, path)
             end = first + batch.num_rows if stop is None else min(first + batch.num_rows, stop)
             if number < end:
@@ -229,6 +229,10 @@ DATASET_FOLDER_FILES: Final = ("dataset_dict.json", "dataset_info.json")
 """Files of which one is in every folder that `save_to_disk` of `datasets` writes."""
 
 
+RowRanges = tuple[tuple[int, int | None], ...]
+"""Row ranges (start, stop). A stop of None means the end of the table."""
+
+
 class DataTable(ABC):
     """Table whose rows can be read repeatedly."""
 
@@ -247,7 +251,7 @@ class DataTable(ABC):
         """Look up the names that the table stores for the values of a `ClassLabel` column; None if there are none."""
         return None
 
-    def split_ranges(self, size: int) -> tuple[tuple[int, int | None], ...]:
+    def split_ranges(self, size: int) -> RowRanges:
         """Split the table into ranges of about `size` rows. Without random access, return one open-ended range."""
         return ((0, None),)
 
@@ -283,7 +287,7 @@ class DataFile(DataTable):
         is_text = get_file_extension(self.path) in _TEXT
         return None if is_text else parquet.find_class_label_names(self.path, column)
 
-    def split_ranges(self, size: int) -> tuple[tuple[int, int | None], ...]:
+    def split_ranges(self, size: int) -> RowRanges:
         """Split a Parquet file into ranges of `size` rows, or of more rows if its row groups are large.
 
         Another file has a single open-ended range.
@@ -371,7 +375,7 @@ def get_file_extension(path: Path) -> str:
     return path.suffixes[-2] if path.suffix == ".gz" and len(path.suffixes) > 1 else path.suffix
 
 
-def _split_rows(n: int, size: int) -> tuple[tuple[int, int | None], ...]:
+def _split_rows(n: int, size: int) -> RowRanges:
     return tuple((start, min(start + size, n)) for start in range(0, n, size)) or ((0, 0),)
 
 
@@ -401,7 +405,7 @@ class HubTable(DataTable):
         """Look up the label names of a `ClassLabel` column; None for other columns."""
         return getattr((self.data.features or {}).get(column), "names", None)
 
-    def split_ranges(self, size: int) -> tuple[tuple[int, int | None], ...]:
+    def split_ranges(self, size: int) -> RowRanges:
         """Split the table into ranges of `size` rows."""
         return _split_rows(self.data.num_rows, size)
 

@@ -56,9 +56,6 @@ _ANNOTATORS: Final = "annotator_labels"  # as in the jsonl files of SNLI and MNL
 ROWS_PER_SPAN: Final = 500
 """Approximate number of rows per span. Spans are small, so that several processes share a few thousand rows evenly."""
 
-Spans = tuple[tuple[int, int | None], ...]
-"""Row ranges (start, stop). A stop of None means the end of the source."""
-
 
 class Example(NamedTuple):
     """Labelled pair of a premise and a hypothesis."""
@@ -98,7 +95,7 @@ class PairSource:
         return {"origin": self.origin, "split": self.split, "revision": self.revision}
 
     @cached_property
-    def spans(self) -> Spans:
+    def spans(self) -> readers.RowRanges:
         """Row ranges that cover the source, so that several processes can share the work.
 
         A text file or a stream has a single open-ended range.

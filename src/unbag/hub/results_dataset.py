@@ -123,7 +123,7 @@ def merge_result_rows(new_rows: Iterable[Mapping[str, Any]], existing_file: byte
     old: dict[tuple[str, ...], Mapping[str, Any]] = {}
     if existing_file is not None:
         # The file may come from other people, and a small Parquet file can unpack to any size.
-        parquet.validate_unpacked_size(io.BytesIO(existing_file), FILE, len(existing_file))
+        parquet.validate_unpacked_size(io.BytesIO(existing_file), FILE)
         table = pq.read_table(io.BytesIO(existing_file))
         if table.schema.names != SCHEMA.names:
             raise ValueError(

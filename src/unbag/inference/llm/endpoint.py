@@ -75,8 +75,8 @@ class RequestFormat(NamedTuple):
         return "logprobs" in self.parameters
 
     def list_longer(self) -> "list[RequestFormat]":
-        """List this format and those with a higher token limit, for responses that are cut at the limit."""
-        longer = [self]
+        """List the formats with a higher token limit, for responses that are cut at the limit."""
+        longer = []
         for limit in _LIMITS:
             if self.parameters.get("max_tokens", _LIMITS[-1]) < limit:
                 # Up to 20 alternatives for each token of a long thought would be megabytes per response.
@@ -212,20 +212,18 @@ class EndpointPredictor(EndpointClient):
         premise, hypothesis, _ = PAIRS["en"][0]
         forms = list_request_formats(self.prompt)
         for form in forms:
-            last = form is forms[-1]
             try:
                 answer, longer = self._ask_in_full((premise, hypothesis), form)
             except _REJECTED as error:
-                if last:
+                if form is forms[-1]:
                     raise EndpointError(
                         f"{self._base_url} rejects every request format: {shorten_client_error(error)}; check "
                         "--base-url and the model's name"
                     ) from None
                 continue
-            if form.requests_probabilities and not answer.top:
-                continue  # the endpoint ignores the unknown parameter
-            form = longer
-            break
+            if answer.top or not form.requests_probabilities:  # otherwise, the endpoint ignores the unknown parameter
+                form = longer
+                break
         limit = form.parameters.get("max_completion_tokens") or form.parameters["max_tokens"]
         if limit >= _LIMITS[0]:
             logger.warning(
@@ -236,7 +234,7 @@ class EndpointPredictor(EndpointClient):
     def _ask_in_full(self, pair: Pair, form: RequestFormat) -> tuple[EndpointResponse, RequestFormat]:
         """Get the response to one pair. Raise the token limit while the response is cut."""
         answer, used = self._request(pair, form), form
-        for longer in form.list_longer()[1:]:
+        for longer in form.list_longer():
             if answer.finish != _CUT:
                 break
             try:
