@@ -8,6 +8,7 @@ import pytest
 from unbag.challenge_sets.human_agreement import compute_annotator_accuracy
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.challenge_sets.views.tables import summarize_exclusions
+from unbag.data.sources import Example
 
 PAIRS = [
     ("entailment", ["entailment"] * 4 + ["neutral"]),
@@ -41,7 +42,7 @@ def test_human_agreement_counts_only_unchanged_pairs(pairs, name, options):
 
 
 def test_annotator_accuracy_of_rows_with_annotator_labels_is_none():
-    votes = {("1", "p", "h"): ("neutral", ("neutral", "entailment"))}
+    votes = [Example("1", "p", "h", "neutral", ("neutral", "entailment"))]
     columns = {"source_id": ["1"], "premise": ["p"], "hypothesis": ["h"]}
     assert compute_annotator_accuracy(datasets.Dataset.from_dict(columns), votes)["share"] == 0.5
     assert (

@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from unbag.data.labels import get_gold_id
-from unbag.data.sources import PairSource
+from unbag.data.sources import Example
 from unbag.scoring.accuracy import compute_annotator_agreement
 from unbag.scoring.bootstrap import estimate_ratio
 
@@ -14,22 +14,9 @@ _BATCH: Final = 10_000  # rows read from disk at a time
 _DECIMALS: Final = 4
 _SENTENCES: Final = ("premise", "hypothesis")
 
-AnnotatorLabels = dict[tuple[str, str, str], tuple[str, tuple[str, ...]]]
-"""The gold label and the annotators' labels of each pair, by id, premise and hypothesis."""
-
-
-def collect_annotator_labels(sources: Iterable[PairSource]) -> AnnotatorLabels:
-    """Collect the gold label and the annotators' labels of all annotated examples."""
-    return {
-        (example.source_id, example.premise, example.hypothesis): (example.label, example.annotators)
-        for source in sources
-        for example in source.iter_examples()
-        if example.annotators
-    }
-
 
 def compute_annotator_accuracy(
-    rows: Any, annotator_labels: AnnotatorLabels, id_column: str = "source_id"
+    rows: Any, examples: Iterable[Example], id_column: str = "source_id"
 ) -> Mapping[str, Any] | None:
     """Compute how often a single annotator gives the gold label, on the unmodified pairs of a set.
 
@@ -37,18 +24,20 @@ def compute_annotator_accuracy(
     its `low` and `high` (`scoring.accuracy.compute_annotator_agreement`), and the number of `pairs`. It is None if no
     pair has annotators' labels, or if the rows have a column of them: the set's own scores then report the agreement.
     """
-    if not annotator_labels or "annotator_labels" in rows.column_names:
+    if "annotator_labels" in rows.column_names:
         return None
+    annotated = {(each.source_id, each.premise, each.hypothesis): each for each in examples if each.annotators}
     pair_columns = [id_column, *_SENTENCES]
-    matched: dict[str, tuple[str, tuple[str, ...]]] = {}
+    matched: dict[str, Example] = {}
     for batch in rows.select_columns(pair_columns).with_format("arrow").iter(batch_size=_BATCH):
         for pair in zip(*(batch[name].to_pylist() for name in pair_columns), strict=True):
-            if pair in annotator_labels:
-                matched[pair[0]] = annotator_labels[pair]
+            if pair in annotated:
+                matched[pair[0]] = annotated[pair]
     if not matched:
         return None
-    gold = np.array([get_gold_id(label) for label, _ in matched.values()])
-    right = compute_annotator_agreement([list(map(get_gold_id, labels)) for _, labels in matched.values()], gold).share
+    gold = np.array([get_gold_id(each.label) for each in matched.values()])
+    votes = [list(map(get_gold_id, each.annotators)) for each in matched.values()]
+    right = compute_annotator_agreement(votes, gold).share
     estimate = estimate_ratio(right)
     # Rounded, since the record is stored in the set's file, and its bytes must not differ between processors.
     bounds = {"share": estimate.value, "low": estimate.low, "high": estimate.high}

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -136,7 +137,6 @@ def build_set_from_rows(request: SetRequest, builder: Any, rows: Any) -> BuiltSe
     """
     sources = builder.open_sources()
     counts = builder.load_row_counts()
-    votes = human_agreement.collect_annotator_labels(sources) if counts[build_stats.ANNOTATED] else {}
     used = count_distinct(rows, builder.challenge_set.example_id)
     excluded = builder.count_exclusions(n_used=used)
     load_options = builder.config.load_options()
@@ -145,7 +145,10 @@ def build_set_from_rows(request: SetRequest, builder: Any, rows: Any) -> BuiltSe
         rows = draw_examples(rows, request.max_examples, request.seed, builder.challenge_set.example_id)
         excluded["not drawn"] = used - request.max_examples
         sampling = {"max_examples": request.max_examples, "sample_seed": request.seed}
-    people = human_agreement.compute_annotator_accuracy(rows, votes, builder.challenge_set.example_id)
+    people = None
+    if counts[build_stats.ANNOTATED]:
+        examples = chain.from_iterable(source.iter_examples() for source in sources)
+        people = human_agreement.compute_annotator_accuracy(rows, examples, builder.challenge_set.example_id)
     return BuiltSet(
         request=request,
         rows=rows,
