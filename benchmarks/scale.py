@@ -108,10 +108,11 @@ def main() -> None:
         return
     if args.gpu and not (args.model and args.data):
         parser.error("an estimate (--gpu) wants a --model to measure, on pairs of yours (--data)")
-    from unbag.challenge_sets.loading import parse_set_option
+    from unbag.challenge_sets import get_challenge_set
+    from unbag.utils.options import parse_option
 
     texts = dict(text.split("=", 1) for text in args.option)
-    options = {name: parse_set_option(args.set, name, text) for name, text in texts.items()}
+    options = {name: parse_option(get_challenge_set(args.set).Options, name, text) for name, text in texts.items()}
     record: dict[str, Any] = {"benchmark": "scale", "pairs": args.pairs, "set": args.set, "options": options}
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "pairs.parquet"  # several processes divide only Parquet files and Hub datasets

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
-from operator import itemgetter
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from rich.console import RenderableType
@@ -17,23 +16,11 @@ from rich.console import RenderableType
 from unbag.baselines.lexical import embeddings
 from unbag.challenge_sets import requirements
 from unbag.challenge_sets.base import ACCURACY, ChallengeSet, MetricDefinition, Scores
-from unbag.challenge_sets.pairs import OfficialOptions, OfficialPairs, Pairs
+from unbag.challenge_sets.pairs import OfficialOptions, OfficialPairs, OneOf, Pairs
 from unbag.challenge_sets.papers import PublishedColumn
 from unbag.challenge_sets.perturbations import corpus_counts, names, substitution, vocabulary_split
-from unbag.challenge_sets.perturbations.corpus_counts import (
-    BigramCounts,
-    CorpusCounts,
-    count_words_and_bigrams,
-    is_bigram_file,
-)
-from unbag.challenge_sets.perturbations.names import AnnotatedSentence
-from unbag.challenge_sets.perturbations.substitution import (
-    DEFAULT_Q,
-    DEFAULT_SEED,
-    SIMILARITY,
-    SubstitutedSentence,
-    Substituter,
-)
+from unbag.challenge_sets.perturbations.corpus_counts import BigramCounts, CorpusCounts, is_bigram_file
+from unbag.challenge_sets.perturbations.substitution import SubstitutedSentence, Substituter
 from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, TEXT_LISTS, WORD_LISTS
 from unbag.challenge_sets.result import Result
 from unbag.challenge_sets.views import examples, figures, tables
@@ -116,12 +103,11 @@ class BreakingNliOptions(OfficialOptions):
     prepositions: bool = True
     bigrams: Sequence[str] | None = None
     min_bigrams: int | None = None
-    q: int = DEFAULT_Q
-    seed: int = DEFAULT_SEED
-    words: str = vocabulary_split.ALL
+    q: int = substitution.DEFAULT_Q
+    seed: int = substitution.DEFAULT_SEED
+    words: Annotated[str, OneOf(vocabulary_split.WORDS)] = vocabulary_split.ALL
 
     def validate(self) -> None:
-        vocabulary_split.validate_vocabulary_option(self.words)
         given = [name for name in ("wordnet", "neutral", "bigrams") if getattr(self, name)]
         given += ["words"] if self.words != vocabulary_split.ALL else []
         if self.is_official and given:
@@ -242,8 +228,7 @@ class BreakingNli(ChallengeSet):
     def describe_provenance(self, builder: Any) -> dict[str, Any]:
         # Everything outside the pairs that determines the rows, so that a stored result can be traced to its inputs.
         options = builder.config
-        has_own_pairs = not (options.is_official or options.corpus or options.train_data)
-        data = _WordData(options, builder.open_sources() if has_own_pairs else ())
+        data = _WordData(options, () if options.is_official else builder.open_sources())
         record: dict[str, Any] = {"attested_in": [source.record for source in data.training]}
         if options.bigrams:
             record["bigrams_of"] = [
@@ -336,40 +321,40 @@ class BreakingNli(ChallengeSet):
         if "kappa" in scores:
             yield "κ", "Fleiss' κ of the annotators: agreement beyond chance", scores["kappa"]["overall"]
 
-    def build_figures(self, group: figures.ResultGroup) -> list[figures.Figure | None]:
+    def build_figures(self, group: figures.ResultGroup) -> Iterator[figures.Figure | None]:
         # One order for all models, so that the dots of a category are in one row.
         first = group.scored_models[0].result.scores["by_category"]
         best = sorted(first, key=lambda row: -(row["accuracy"].value or 0))
         order = {row["category"]: number for number, row in enumerate(best)}
         human = tuple(figures.FigurePoint(row["category"], row["human"]) for row in first if "human" in row)
-
-        category = figures.build_rows_figure(
+        yield figures.build_group_figure(
             group,
-            lambda scores: sorted(scores["by_category"], key=lambda row: order[row["category"]]),
-            itemgetter("category"),
+            lambda scores: (
+                (row["category"], row["accuracy"])
+                for row in sorted(scores["by_category"], key=lambda row: order[row["category"]])
+            ),
             references=[figures.FigureSeries("one annotator", human, is_reference=True)] if human else [],
             title="Accuracy by category of word",
             about="Categories are sorted by the accuracy of the first model. Lines are 95 % intervals.",
             x="category",
         )
-        similarity = figures.build_rows_figure(
+        yield figures.build_group_figure(
             group,
-            lambda scores: scores.get("by_similarity", ()),
-            lambda row: f"{row['low']:g} to {row['high']:g}",
+            lambda scores: (
+                (f"{row['low']:g} to {row['high']:g}", row["accuracy"]) for row in scores.get("by_similarity", ())
+            ),
             title="Contradictions by similarity of the words",
             about="Accuracy by the cosine similarity of the two words' embeddings.",
             x="similarity",
         )
-        frequency = figures.build_rows_figure(
+        yield figures.build_group_figure(
             group,
-            lambda scores: scores.get("by_frequency", ()),
-            _format_count_range,
+            lambda scores: ((_format_count_range(row), row["accuracy"]) for row in scores.get("by_frequency", ())),
             title="Contradictions by frequency in the training data",
             about="Accuracy by the number of contradicting training pairs that contain both words, one in each "
             "sentence.",
             x="training pairs",
         )
-        return [category, similarity, frequency]
 
     def select_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
         groups = read_column(pairs.rows, "category").to_pylist()
@@ -430,17 +415,18 @@ class _WordData:
     @cached_property
     def _corpus_counts(self) -> CorpusCounts:
         single = {word for word in self._vocabulary if word and " " not in word}
-        return count_words_and_bigrams(chain.from_iterable(source.iter_examples() for source in self.training), single)
+        training = chain.from_iterable(source.iter_examples() for source in self.training)
+        return corpus_counts.count_words_and_bigrams(training, single)
 
     @cached_property
     def substituter(self) -> Substituter:
         """Generator of the sentences with one replaced word."""
         config, more, bigrams = self._options, None, None
         if config.bigrams:
-            counts = (count_words_and_bigrams(source.iter_examples()).bigrams for source in self.bigram_sources)
-            bigrams = corpus_counts.merge_bigram_counts(
-                chain(map(BigramCounts, counts), map(corpus_counts.read_bigrams, self.bigram_texts))
-            )
+            counted = (corpus_counts.count_words_and_bigrams(each.iter_examples()) for each in self.bigram_sources)
+            of_sources = (BigramCounts(counts.bigrams) for counts in counted)
+            of_texts = map(corpus_counts.read_bigrams, self.bigram_texts)
+            bigrams = corpus_counts.merge_bigram_counts(chain(of_sources, of_texts))
         if config.wordnet:
             from unbag.baselines.wordnet.database import open_wordnet
             from unbag.challenge_sets.perturbations.wordnet_candidates import WordNetCandidates
@@ -467,7 +453,7 @@ class _WordData:
         config, pipeline = self._options, self._options.parser_name
         from unbag.challenge_sets.perturbations import numbers  # compiles its many patterns
 
-        def annotate() -> Iterator[AnnotatedSentence]:
+        def annotate() -> Iterator[names.AnnotatedSentence]:
             create = partial(EntityRecognizer, pipeline)
             premises = (example.premise for example in source.iter_examples())
             precompute_annotations(create, EntityRecognizer.recognize, premises)
@@ -515,6 +501,7 @@ class _WordData:
             if not norms.all():
                 return None  # a zero vector means that the table lacks a word
             # Clipped, since rounding errors can push the cosine of parallel vectors slightly beyond 1.
-            return float(round_to_field(np.clip(vectors[old] @ vectors[new] / norms.prod(), -1, 1), SIMILARITY))
+            cosine = np.clip(vectors[old] @ vectors[new] / norms.prod(), -1, 1)
+            return float(round_to_field(cosine, substitution.SIMILARITY))
 
         return similarity

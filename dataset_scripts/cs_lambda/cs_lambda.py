@@ -4,10 +4,11 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
+from annotated_types import Ge
 from numpy.typing import NDArray
 from rich.console import RenderableType
 
@@ -37,7 +38,6 @@ MISLED = 0.7
 """The λ of the pairs that the skill score uses."""
 
 _PAPER = "Nie et al. 2019"
-_MIN_FOLDS = 2
 _MIN_PAIRS = 50  # from 50 pairs the standard error of an accuracy is below 0.1
 _REFERENCES = {"human": "one annotator", "majority": "best constant"}
 
@@ -65,7 +65,7 @@ class CsLambdaOptions(SetOptions):
     lexical: str | None = None
     pipeline: str | None = None
     max_train_pairs: int | None = None
-    folds: int = fitting.FOLDS
+    folds: Annotated[int, Ge(2)] = fitting.FOLDS
     min_lms: float = 0.0
     seed: int = fitting.DEFAULT_SEED
 
@@ -80,8 +80,6 @@ class CsLambdaOptions(SetOptions):
             validate_int("max_train_pairs", self.max_train_pairs, minimum=1)
         if not 0 <= self.min_lms <= 1:
             raise ValueError(f"min_lms: expected λ from 0 to 1, got {self.min_lms}")
-        if self.folds < _MIN_FOLDS:
-            raise ValueError(f"folds: expected at least {_MIN_FOLDS}, got {self.folds}")
         if self.lexical and (self.train_data or self.pipeline or self.max_train_pairs):
             raise ValueError(
                 "lexical: expected either a fitted model (lexical) or options to fit one "
@@ -185,9 +183,8 @@ class CsLambda(ChallengeSet):
             if is_hub_id(options.lexical):
                 yield Requirement(f"the lexical model {options.lexical}", lambda: locate_lexical_model(options.lexical))
             return
-        yield from requirements.iter_train_split_requirements(
-            options.train_data or fitting.DEFAULT_TRAINING[options.sentence_language]
-        )
+        train_data = options.train_data or fitting.DEFAULT_TRAINING[options.sentence_language]
+        yield from requirements.iter_train_split_requirements(train_data)
         pipeline = options.pipeline or PIPELINES.get(options.sentence_language, ALL)
         if pipeline != ALL:
             yield requirements.build_pipeline_requirement(pipeline)
@@ -252,25 +249,22 @@ class CsLambda(ChallengeSet):
             if "human" in subset:
                 yield f"{name} human", "accuracy of one annotator, drawn at random", subset["human"]
 
-    def build_figures(self, group: figures.ResultGroup) -> list[figures.Figure | None]:
+    def build_figures(self, group: figures.ResultGroup) -> Iterator[figures.Figure | None]:
         scores, references = group.scored_models[0].result.scores, []
         for number, (key, name) in enumerate(_REFERENCES.items()):
             if key in scores["subsets"][0]:
                 points = tuple(figures.FigurePoint(*point) for point in _iter_points(scores, key))
                 references.append(figures.FigureSeries(name, points, is_reference=True, reference_index=number))
-        return [
-            figures.build_group_figure(
-                group,
-                lambda scores: _iter_points(scores, "accuracy"),
-                references=references,
-                title="Accuracy by λ",
-                about="λ is the lowest LMS of a pair: the lexical model's probability of a wrong label. λ = 0 includes "
-                "all pairs, λ = 0.7 the most misleading ones.",
-                x="λ",
-                y="accuracy",
-                kind="curve",
-            )
-        ]
+        yield figures.build_group_figure(
+            group,
+            lambda scores: _iter_points(scores, "accuracy"),
+            kind="curve",
+            references=references,
+            title="Accuracy by λ",
+            about="λ is the lowest LMS of a pair: the lexical model's probability of a wrong label. λ = 0 includes all "
+            "pairs, λ = 0.7 the most misleading ones.",
+            x="λ",
+        )
 
     def select_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
         lms = read_numeric_column(pairs.rows, "lms").astype(np.float64)

@@ -3,23 +3,19 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
-from operator import itemgetter
-from typing import Any
+from typing import Annotated, Any
 
 from rich.console import RenderableType
 
 from unbag.challenge_sets.base import ACCURACY, ChallengeSet, MetricDefinition
-from unbag.challenge_sets.pairs import Pairs, SetOptions
-from unbag.challenge_sets.perturbations.soswap_addamod import iter_distinct_premises
-from unbag.challenge_sets.perturbations.vocabulary_split import ALL, validate_vocabulary_option
+from unbag.challenge_sets.pairs import OneOf, Pairs, SetOptions
+from unbag.challenge_sets.perturbations import vocabulary_split
 from unbag.challenge_sets.result import Result
 from unbag.challenge_sets.views import examples, figures, tables
 from unbag.data.columns import read_numeric_column
 from unbag.data.labels import NOT_ENTAILMENT, TWO_WAY, get_gold_id
-from unbag.data.sources import PairSource
 from unbag.data.text.parses import Parser
-from unbag.data.text.tagging import PIPELINE, precompute_annotations
+from unbag.data.text.tagging import PIPELINE
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.negation_consistency import score_negation
 
@@ -40,11 +36,7 @@ class NegationOptions(SetOptions):
 
     seed: int = 13
     pipeline: str = PIPELINE
-    words: str = ALL
-
-    def validate(self) -> None:
-        """Validate the vocabulary."""
-        validate_vocabulary_option(self.words)
+    words: Annotated[str, OneOf(vocabulary_split.WORDS)] = vocabulary_split.ALL
 
 
 class Negation(ChallengeSet):
@@ -84,20 +76,17 @@ class Negation(ChallengeSet):
     metrics = ("negation_consistency",)
     score_function = staticmethod(score_negation)
     columns = ("source_id", "mirror", "operation")
-    optional_columns = ()
     metric_definitions = (
         ACCURACY.explain("share of correct predictions; half for every model that ignores word order"),
         MetricDefinition(
             "false_entailment_rate",
             "false-entailment rate",
             higher_is_better=False,
-            roles=("quoted", "compared", "harness"),
             meaning="share of not-entailed pairs that are called entailed",
         ),
         MetricDefinition(
             "mirror_consistency",
             "mirror consistency",
-            roles=("quoted", "compared", "harness"),
             meaning="share of the mirrors with correct predictions for both pairs",
         ),
     )
@@ -119,11 +108,6 @@ class Negation(ChallengeSet):
         yield from iter_negation_rows(
             pairs, Parser(options.pipeline), seed=options.seed, words=options.words, counts=pairs.counts
         )
-
-    def warm_caches(self, source: PairSource, options: Any) -> None:
-        """Parse the premises with several processes. `rows` runs in one process and then reads the cached parses."""
-        premises = (premise for _, premise in iter_distinct_premises(source.iter_examples()))
-        precompute_annotations(partial(Parser, options.pipeline), Parser.parse, premises)
 
     def build_table(self, result: Result) -> RenderableType:
         """Build the table of the metrics, overall and by operation."""
@@ -154,28 +138,23 @@ class Negation(ChallengeSet):
         for part in _sort_operations(scores):
             yield f"accuracy, {part['operation']}", "share of correct predictions", part["accuracy"]
 
-    def build_figures(self, group: figures.ResultGroup) -> list[figures.Figure | None]:
+    def build_figures(self, group: figures.ResultGroup) -> Iterator[figures.Figure | None]:
         """Build figures of the accuracy and the false-entailment rate for each operation."""
-        return [
-            figures.build_rows_figure(
-                group,
-                _sort_operations,
-                itemgetter("operation"),
-                title="Accuracy by operation",
-                about="Share of correct predictions. A model that ignores word order has 50 %.",
-                x="operation",
-            ),
-            figures.build_rows_figure(
-                group,
-                _sort_operations,
-                itemgetter("operation"),
-                "false_entailment_rate",
-                title="False entailments by operation",
-                about="Share of not-entailed pairs that are predicted as entailment. Lower is better.",
-                x="operation",
-                y="false-entailment rate",
-            ),
-        ]
+        yield figures.build_group_figure(
+            group,
+            lambda scores: ((part["operation"], part["accuracy"]) for part in _sort_operations(scores)),
+            title="Accuracy by operation",
+            about="Share of correct predictions. A model that ignores word order has 50 %.",
+            x="operation",
+        )
+        yield figures.build_group_figure(
+            group,
+            lambda scores: ((part["operation"], part["false_entailment_rate"]) for part in _sort_operations(scores)),
+            title="False entailments by operation",
+            about="Share of not-entailed pairs that are predicted as entailment. Lower is better.",
+            x="operation",
+            y="false-entailment rate",
+        )
 
     def select_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
         """Select the most confident wrong predictions for each operation, one per source sentence."""

@@ -4,11 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import log
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from annotated_types import Ge
 from numpy.typing import NDArray
 from rich.console import RenderableType
 
@@ -35,7 +36,6 @@ from unbag.utils import optional_deps
 
 _PAPER = "Sinha et al. 2021"
 _SIDES = ("premise", "hypothesis")
-_MIN_WORDS = 2  # a single word has no other position
 _MOST_PERMUTATIONS = 10_000  # up to 100 MB for a usual pair, 2 GB for the longest sentences
 _MIN_ORDERS = 50  # from 50 permutations in a bin the standard error of their share is below 0.1
 _MIN_EXAMPLES = 10  # per bin, times q permutations: smaller bins depend on one or two examples
@@ -87,7 +87,7 @@ class PermutedOptions(SetOptions):
 
     mode: str = permutation.BOTH
     q: int = permutation.DEFAULT_Q
-    min_words: int = permutation.DEFAULT_MIN_WORDS
+    min_words: Annotated[int, Ge(2)] = permutation.DEFAULT_MIN_WORDS  # a single word has no other position
     characters: bool = False
     minitrees: Sequence[str] | None = None
     minitree_by: str = "code"
@@ -102,8 +102,6 @@ class PermutedOptions(SetOptions):
                 f"q: expected at most {_MOST_PERMUTATIONS:,} permutations per pair, since all permutations of a pair "
                 f"are in memory at once, got {self.q:,}; decrease q (the paper uses {permutation.DEFAULT_Q})"
             )
-        if self.min_words < _MIN_WORDS:
-            raise ValueError(f"min_words: expected at least {_MIN_WORDS}, got {self.min_words}")
         validate_definition(self.minitree_by)
         if self.minitrees and self.sentence_language != "en":
             raise ValueError(f"minitrees: expected English pairs, got the language {self.sentence_language!r}")
@@ -234,15 +232,11 @@ class Permuted(ChallengeSet):
         """
         gold = predictions.to_label_positions(columns["label"])
         right = predictions.predicted == gold
-        source, names = encode_names(columns["source_id"])
-        is_original = np.asarray(columns["permutation"]) == ORIGINAL
-        orders = np.bincount(source[~is_original], minlength=len(names))
         is_accepted = right | (predictions.predicted == NO_ANSWER)
-        accepted = np.bincount(source[~is_original], weights=is_accepted[~is_original], minlength=len(names)) / orders
-        original_source = source[is_original]
+        originals, permuted = _arrange_rows(encode_names(columns["source_id"])[0], columns["permutation"])
+        row_scores = right[originals] - is_accepted[permuted].mean(axis=1)
         perfect = 1 - 1 / len(predictions.label_space)
-        row_scores = right[is_original] - accepted[original_source]
-        return RowScores(row_scores, gold[is_original], original_source, chance_score=0.0, perfect_score=perfect)
+        return RowScores(row_scores, gold[originals], range(len(originals)), chance_score=0.0, perfect_score=perfect)
 
     def build_table(self, result: Result) -> RenderableType:
         scores = result.scores
@@ -281,20 +275,20 @@ class Permuted(ChallengeSet):
                 note = f"{_name_in_paper(symbol)}, with this probability or more"
                 yield f"{meaning}, p ≥ {tau}", note, estimates[name]
 
-    def build_figures(self, group: figures.ResultGroup) -> list[figures.Figure | None]:
-        curve = figures.build_group_figure(
+    def build_figures(self, group: figures.ResultGroup) -> Iterator[figures.Figure | None]:
+        yield figures.build_group_figure(
             group,
             lambda scores: (
                 (x, figures.build_point_estimate(share, scores["n_examples"])) for x, share in scores.get("curve", ())
             ),
+            kind="curve",
             title="The Ω_x curve",
             about="Share of examples for which more than a share x of the permutations get the gold label. For a model "
             "that uses word order, the curve falls early. For a bag of words, the curve is constant at the accuracy.",
             x="x, share of permutations accepted",
             y="Ω_x, share of examples",
-            kind="curve",
         )
-        boxes = figures.build_group_figure(
+        yield figures.build_group_figure(
             group,
             _iter_quartiles,
             title="Entropy of accepted permutations",
@@ -303,18 +297,27 @@ class Permuted(ChallengeSet):
             "quartile.",
             x="examples",
             y="entropy",
-            kind="dots",
         )
         clumped = group.scored_models[0].result.config.get("mode") in permutation.CLUMPS
-        names = [name for name in _BINS if clumped or name not in _CLUMP_BINS]
-        return [curve, boxes, *(_build_bin_figure(group, name) for name in names)]
+        for name, (title, about, x) in _BINS.items():
+            if clumped or name not in _CLUMP_BINS:
+                yield figures.build_group_figure(
+                    group,
+                    partial(_iter_bins, name),
+                    kind="curve",
+                    title=title,
+                    about=f"Share of all permutations that get the gold label, by {about}. Bins with fewer "
+                    f"permutations than {_MIN_EXAMPLES} examples have are omitted.",
+                    x=x,
+                    y="share of permutations accepted",
+                )
 
     def select_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
-        orders = _Orders(pairs)
-        share = orders.accepted
+        orders = _Orders(pairs.rows, pairs.predictions)
+        share = orders.right[orders.permuted].mean(axis=1)
         gold = pairs.predictions.probabilities[np.arange(len(pairs.gold)), pairs.gold].astype(np.float64)
-        confidence = examples.round_probability(orders.mean(gold))
-        correct = pairs.right[orders.original_of]
+        confidence = examples.round_probability(gold[orders.permuted].mean(axis=1))
+        correct = pairs.right[orders.originals]
         kinds = (
             ("most accepted", correct & (share > 0), (share, confidence), True),
             ("flipped", ~correct & (share > 0), (share, confidence), True),
@@ -322,15 +325,30 @@ class Permuted(ChallengeSet):
         )
         for kind, wanted, keys, accepted in kinds:
             for source in examples.select_top_rows(np.flatnonzero(wanted), *keys):
-                candidates = orders.permutations_of(source)
+                candidates = orders.permuted[source]
                 candidates = candidates[pairs.right[candidates] == accepted]
-                yield orders.example(kind, source, int(candidates[pairs.confidence[candidates].argmax()]))
+                yield self.build_example(orders, kind, int(candidates[pairs.confidence[candidates].argmax()]))
 
     def select_short_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
-        orders = _Orders(pairs)
-        for index in pairs.select_shortest(orders.original_of):
-            source = int(orders.source[index])
-            yield orders.example("permuted", source, int(orders.permutations_of(source)[0]))
+        orders = _Orders(pairs.rows, pairs.predictions)
+        for index in pairs.select_shortest(orders.originals):
+            yield self.build_example(orders, "permuted", int(orders.permuted[orders.source[index], 0]))
+
+    def build_example(self, pairs: examples.PredictedPairs, kind: str, index: int) -> examples.ReportExample:
+        """Build an example that shows the original pair and one of its permutations."""
+        assert isinstance(pairs, _Orders)
+        source = pairs.source[index]
+        original, accepted = int(pairs.originals[source]), pairs.right[pairs.permuted[source]]
+        first, row = pairs.get_row(original), pairs.get_row(index)
+        # In some modes, only one of the sentences is permuted.
+        lines = examples.build_pair_lines(first)
+        for name in _SIDES:
+            if row[name] != first[name]:
+                marks = examples.mark_unchanged_sequences(first[name], row[name])
+                lines.append(examples.ExampleLine(f"{name} permuted", row[name], marks))
+        note = f"{accepted.sum()} of {len(accepted)} permutations accepted"
+        before = pairs.get_prediction(original, "in order")
+        return pairs.build_example(kind, index, lines, note, before=before, where="permuted", has_order=False)
 
 
 def _iter_training_texts(options: Any) -> Iterator[str]:
@@ -351,66 +369,22 @@ def _iter_quartiles(scores: Any) -> Iterator[tuple[str, Estimate]]:
             yield place, Estimate(median, low, high, scores[f"n_{name}"])
 
 
-def _build_bin_figure(group: figures.ResultGroup, name: str) -> figures.Figure | None:
-    title, about, x = _BINS[name]
-
-    def points(scores: Any) -> Iterator[tuple[float | str, Estimate]]:
-        for row in scores.get(name, ()):
-            if row["n"] >= _MIN_EXAMPLES * scores["q"]:
-                yield row["low"], figures.build_point_estimate(row["acceptance"], row["n"])
-
-    return figures.build_group_figure(
-        group,
-        points,
-        title=title,
-        about=f"Share of all permutations that get the gold label, by {about}. Bins with fewer permutations than "
-        f"{_MIN_EXAMPLES} examples have are omitted.",
-        x=x,
-        y="share of permutations accepted",
-        kind="curve",
-    )
+def _iter_bins(name: str, scores: Any) -> Iterator[tuple[float | str, Estimate]]:
+    for row in scores.get(name, ()):
+        if row["n"] >= _MIN_EXAMPLES * scores["q"]:
+            yield row["low"], figures.build_point_estimate(row["acceptance"], row["n"])
 
 
-class _Orders:
+def _arrange_rows(source: NDArray[Any], permutation: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Find the row of each original pair, shape (n,), and those of its permutations, shape (n, q), by source number."""
+    rows = np.lexsort((permutation, source)).reshape(int(source.max()) + 1, -1)
+    return rows[:, 0], rows[:, 1:]  # `ORIGINAL` precedes all permutations
+
+
+class _Orders(examples.PredictedPairs):
     """The original pairs, numbered by first occurrence, and the permutations of each."""
 
-    def __init__(self, pairs: examples.PredictedPairs) -> None:
-        self.pairs, rows = pairs, pairs.rows
+    def __init__(self, rows: Any, predictions: SetPredictions) -> None:
+        super().__init__(rows, predictions)
         self.source: NDArray[Any] = pc.dictionary_encode(read_column(rows, "source_id")).indices.to_numpy()
-        is_original = read_numeric_column(rows, "permutation") == ORIGINAL
-        originals, self._permuted = np.flatnonzero(is_original), np.flatnonzero(~is_original)
-        self.original_of = np.empty(len(originals), dtype=np.int64)
-        # Dictionary indices number the pairs in order of first occurrence, whatever the order of the rows.
-        self.original_of[self.source[originals]] = originals
-        self._source_of_permuted = self.source[self._permuted]
-        self._q = np.bincount(self._source_of_permuted, minlength=len(originals))
-        self.accepted = self.mean(self.pairs.right)
-
-    def mean(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        """Compute the mean of `values` over the permutations of each pair, shape (pairs,)."""
-        # A sum per group without a loop over pairs; there may be millions of rows.
-        total = np.bincount(self._source_of_permuted, weights=values[self._permuted], minlength=len(self._q))
-        means: NDArray[np.float64] = total / self._q
-        return means
-
-    def permutations_of(self, source: int) -> NDArray[np.int64]:
-        """Find the row indices of the permutations of a pair."""
-        rows: NDArray[np.int64] = self._permuted[self._source_of_permuted == source]
-        return rows
-
-    def example(self, kind: str, source: int, index: int) -> examples.ReportExample:
-        """Build an example that shows the original pair and one of its permutations."""
-        original = int(self.original_of[source])
-        first, row = self.pairs.get_row(original), self.pairs.get_row(index)
-        # In some modes, only one of the sentences is permuted.
-        lines = examples.build_pair_lines(first)
-        for name in ("premise", "hypothesis"):
-            if row[name] != first[name]:
-                lines.append(
-                    examples.ExampleLine(
-                        f"{name} permuted", row[name], examples.mark_unchanged_sequences(first[name], row[name])
-                    )
-                )
-        note = f"{round(self.accepted[source] * self._q[source])} of {self._q[source]} permutations accepted"
-        before = self.pairs.get_prediction(original, "in order")
-        return self.pairs.build_example(kind, index, lines, note, before=before, where="permuted", has_order=False)
+        self.originals, self.permuted = _arrange_rows(self.source, read_numeric_column(rows, "permutation"))

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -13,20 +12,8 @@ from rich.console import RenderableType
 
 from unbag.challenge_sets.base import ChallengeSet, MetricDefinition
 from unbag.challenge_sets.pairs import Pairs, SetOptions
-from unbag.challenge_sets.perturbations.recombined import (
-    DEFAULT_SEED,
-    DEFAULT_SIZES,
-    EXCHANGES,
-    LONG_EVIDENCE,
-    NOT_ENTAILED,
-    OTHER_WORDS,
-    REMOVED,
-    SUPPORTED,
-    build_sentence_pool,
-    draw_filler_sentences,
-    find_example_exclusion_reason,
-    iter_recombined_rows,
-)
+from unbag.challenge_sets.perturbations import recombined
+from unbag.challenge_sets.perturbations.recombined import EXCHANGES, REMOVED
 from unbag.challenge_sets.result import Result
 from unbag.challenge_sets.views import examples, figures, tables
 from unbag.data.columns import read_column
@@ -53,8 +40,8 @@ class RecombinedOptions(SetOptions):
         pipeline: spaCy pipeline of the parser: a package, a folder or a Hub repository.
     """
 
-    k: str = ",".join(map(str, DEFAULT_SIZES))
-    seed: int = DEFAULT_SEED
+    k: str = ",".join(map(str, recombined.DEFAULT_SIZES))
+    seed: int = recombined.DEFAULT_SEED
     pipeline: str = PIPELINE
 
     def validate(self) -> None:
@@ -117,7 +104,6 @@ class Recombined(ChallengeSet):
     metrics = ("document_consistency",)
     score_function = staticmethod(score_recombined)
     columns = ("source_id", "group", "k", "position", "operation")
-    optional_columns = ()
     metric_definitions = (
         MetricDefinition(
             "balanced_accuracy",
@@ -129,13 +115,11 @@ class Recombined(ChallengeSet):
             "false_entailment_rate",
             "false-entailment rate",
             higher_is_better=False,
-            roles=("quoted", "compared", "harness"),
             meaning="share of unsupported claims called entailed",
         ),
         MetricDefinition(
             "paired_accuracy",
             "paired accuracy",
-            roles=("quoted", "compared", "harness"),
             meaning="share of documents with every claim right",
         ),
     )
@@ -154,22 +138,26 @@ class Recombined(ChallengeSet):
         options = pairs.options
         parser = Parser(options.pipeline)
         # The pool depends on all sentences, so that each process builds the same one.
-        pool = build_sentence_pool(draw_filler_sentences(pairs.source.iter_examples(), options.seed), parser)
-        yield from iter_recombined_rows(
+        fillers = recombined.draw_filler_sentences(pairs.source.iter_examples(), options.seed)
+        pool = recombined.build_sentence_pool(fillers, parser)
+        yield from recombined.iter_recombined_rows(
             pairs, pool, parser, sizes=options.parse_sizes(), seed=options.seed, counts=pairs.counts
         )
 
     def warm_caches(self, source: PairSource, options: Any) -> None:
         """Parse the claims and the pool of sentences with several processes, if enabled."""
         claims = (
-            example.hypothesis for example in source.iter_examples() if find_example_exclusion_reason(example) is None
+            example.hypothesis
+            for example in source.iter_examples()
+            if recombined.find_example_exclusion_reason(example) is None
         )
-        texts = (text for _, text in draw_filler_sentences(source.iter_examples(), options.seed))
+        texts = (text for _, text in recombined.draw_filler_sentences(source.iter_examples(), options.seed))
         precompute_annotations(partial(Parser, options.pipeline), Parser.parse, chain(texts, claims))
 
     def count_exclusions(self, counts: Mapping[str, int], options: Any) -> dict[str, int]:
         """Select the numbers of examples that are not used as claims, by reason."""
-        return {reason: counts.get(f"excluded: {reason}", 0) for reason in (NOT_ENTAILED, LONG_EVIDENCE, OTHER_WORDS)}
+        reasons = (recombined.NOT_ENTAILED, recombined.LONG_EVIDENCE, recombined.OTHER_WORDS)
+        return {reason: counts.get(f"excluded: {reason}", 0) for reason in reasons}
 
     def counts_for_skill(self, columns: Columns) -> NDArray[np.bool_]:
         """Compute a mask of the rows whose document contains the evidence and other sentences, shape (n,).
@@ -225,46 +213,38 @@ class Recombined(ChallengeSet):
             meaning = "share of documents with the supported claim and this one right"
             yield f"paired accuracy, {row['operation']}", meaning, row["paired_accuracy"]
 
-    def build_figures(self, group: figures.ResultGroup) -> list[figures.Figure | None]:
+    def build_figures(self, group: figures.ResultGroup) -> Iterator[figures.Figure | None]:
         """Build figures by document size, evidence position and operation."""
-        return [
-            figures.build_rows_figure(
-                group,
-                itemgetter("by_k"),
-                itemgetter("k"),
-                "paired_accuracy",
-                title="Paired accuracy by size of the document",
-                about="Share of the documents with k sentences for which every claim is correct. With k = 1, nothing "
-                "is exchanged.",
-                x="sentences, k",
-                y="paired accuracy",
-            ),
-            figures.build_rows_figure(
-                group,
-                itemgetter("by_position"),
-                itemgetter("third"),
-                "balanced_accuracy",
-                title="Balanced accuracy by position of the evidence",
-                about="Third of the document that contains the evidence, in documents with three or more sentences.",
-                x="position",
-                y="balanced accuracy",
-            ),
-            figures.build_rows_figure(
-                group,
-                itemgetter("by_operation"),
-                itemgetter("operation"),
-                "false_entailment_rate",
-                title="False entailments by operation",
-                about="Share predicted as entailment among claims with an exchanged subject, object or number, or "
-                "without evidence. Lower is better.",
-                x="operation",
-                y="false-entailment rate",
-            ),
-        ]
+        yield figures.build_group_figure(
+            group,
+            lambda scores: ((str(row["k"]), row["paired_accuracy"]) for row in scores["by_k"]),
+            title="Paired accuracy by size of the document",
+            about="Share of the documents with k sentences for which every claim is correct. With k = 1, nothing is "
+            "exchanged.",
+            x="sentences, k",
+            y="paired accuracy",
+        )
+        yield figures.build_group_figure(
+            group,
+            lambda scores: ((row["third"], row["balanced_accuracy"]) for row in scores["by_position"]),
+            title="Balanced accuracy by position of the evidence",
+            about="Third of the document that contains the evidence, in documents with three or more sentences.",
+            x="position",
+            y="balanced accuracy",
+        )
+        yield figures.build_group_figure(
+            group,
+            lambda scores: ((row["operation"], row["false_entailment_rate"]) for row in scores["by_operation"]),
+            title="False entailments by operation",
+            about="Share predicted as entailment among claims with an exchanged subject, object or number, or without "
+            "evidence. Lower is better.",
+            x="operation",
+            y="false-entailment rate",
+        )
 
     def select_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
         """Select the most confident wrong predictions for each operation, one per claim."""
-        return self.iter_errors_by(pairs, "operation", (*_OPERATIONS, SUPPORTED))
+        return self.iter_errors_by(pairs, "operation", (*_OPERATIONS, recombined.SUPPORTED))
 
     def select_short_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
         """Select the shortest documents whose claim has a replaced phrase."""

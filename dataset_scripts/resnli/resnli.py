@@ -3,10 +3,11 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from annotated_types import Ge
 from numpy.typing import NDArray
 from rich.console import RenderableType
 
@@ -27,7 +28,7 @@ from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
 from unbag.challenge_sets.requirements import Requirement, UnsuitablePairsError, build_embeddings_requirement
 from unbag.challenge_sets.result import Result
 from unbag.challenge_sets.views import examples, figures, tables
-from unbag.data.columns import PAIR, declare_float_field, iter_tables, read_column, read_numeric_column, round_to_field
+from unbag.data.columns import PAIR, declare_float_field, iter_tables, read_numeric_column, round_to_field
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS, get_label_id
 from unbag.data.predictions import Columns
@@ -64,8 +65,8 @@ class ResnliOptions(SetOptions):
     FILES: ClassVar[tuple[str, ...]] = ("embeddings",)
 
     embeddings: str = ""
-    test_size: int | None = None
-    validation_size: int | None = None
+    test_size: Annotated[int | None, Ge(1)] = None
+    validation_size: Annotated[int | None, Ge(0)] = None
     seed: int = DEFAULT_SEED
 
     def validate(self) -> None:
@@ -73,10 +74,6 @@ class ResnliOptions(SetOptions):
             raise ValueError(
                 f"source_split: expected none, since all splits of {self.corpus} are merged, got {self.source_split!r}"
             )
-        if self.test_size is not None and self.test_size < 1:
-            raise ValueError(f"test_size: expected at least 1, got {self.test_size}")
-        if self.validation_size is not None and self.validation_size < 0:
-            raise ValueError(f"validation_size: expected at least 0, got {self.validation_size}")
         if self.sentence_language != "en" and not self.embeddings:
             raise UnsuitablePairsError(
                 f"embeddings: expected embeddings for the language {self.sentence_language!r}, got none (the default "
@@ -157,7 +154,6 @@ class Resnli(ChallengeSet):
             "drop",
             "drop, easiest to hardest",
             higher_is_better=False,
-            roles=("quoted", "compared", "harness"),
             limits=DIFFERENCE,
             meaning="accuracy on the easiest minus accuracy on the hardest partition",
         ),
@@ -195,6 +191,7 @@ class Resnli(ChallengeSet):
         labels: list[int] = []
         ids: dict[str, None] = {}  # an ordered set
         read: Counter[str] = Counter()
+        labelled: Counter[str] = Counter()  # by split of the source
 
         def pairs() -> Iterator[tuple[str, str]]:
             for number, source in enumerate(sources):
@@ -208,6 +205,7 @@ class Resnli(ChallengeSet):
                             )
                         ids[example.source_id] = None
                         labels.append(get_label_id(example.label))
+                        labelled[source.split] += 1
                         read[ANNOTATED] += bool(example.annotators)
                         yield example.premise, example.hypothesis
 
@@ -220,9 +218,7 @@ class Resnli(ChallengeSet):
         except SeparablePairsError as error:
             raise UnsuitablePairsError(str(error)) from None
         uncertainty = round_to_field(fitted.compute_uncertainty(counts, gold), _UNCERTAINTY)
-        firsts = [next(span[3] for span in spans if span[0] == number) for number in range(len(sources))]
-        sizes = dict(zip([source.split for source in sources], np.diff([*firsts, len(gold)]), strict=True))
-        k_te, k_dv = _choose_sizes(config, sizes)
+        k_te, k_dv = _choose_sizes(config, labelled)
         plan = rearrange_examples(uncertainty, list(ids), k_te, k_dv, seed=config.seed)
         present = set(plan.split.tolist())
         return {name: (spans, Plan(code, uncertainty, plan)) for code, name in enumerate(SPLITS) if code in present}
@@ -294,18 +290,15 @@ class Resnli(ChallengeSet):
             f"{tables.describe_accuracy_drop(scores['drop'])}.{'' if is_known else ' ' + _UNKNOWN}"
         )
 
-    def build_figures(self, group: figures.ResultGroup) -> list[figures.Figure | None]:
-        return [
-            figures.build_group_figure(
-                group,
-                lambda scores: ((row["partition"], row["accuracy"]) for row in scores["by_partition"]),
-                title="Accuracy by partition",
-                about="Partitions are numbered by difficulty: in partition 0, the words reveal the label most clearly.",
-                x="partition",
-                y="accuracy",
-                kind="curve",
-            )
-        ]
+    def build_figures(self, group: figures.ResultGroup) -> Iterator[figures.Figure | None]:
+        yield figures.build_group_figure(
+            group,
+            lambda scores: ((row["partition"], row["accuracy"]) for row in scores["by_partition"]),
+            kind="curve",
+            title="Accuracy by partition",
+            about="Partitions are numbered by difficulty: in partition 0, the words reveal the label most clearly.",
+            x="partition",
+        )
 
     def select_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
         uncertainty = read_numeric_column(pairs.rows, "uncertainty").astype(np.float64)
@@ -315,12 +308,7 @@ class Resnli(ChallengeSet):
         partition = read_numeric_column(pairs.rows, "partition")
         # A sample joins partitions, so that their number is only known from the rows.
         harder = 2 * partition >= partition.max()
-        columns = {
-            name: read_column(pairs.rows, name).to_pylist()
-            for name in ("partition", "source_split")
-            if name in pairs.rows.features
-        }
-        return self.iter_shortest(pairs, "words give little away", harder & self.counts_for_skill(columns))
+        return self.iter_shortest(pairs, "words give little away", harder & self.compute_skill_score_mask(pairs.rows))
 
     def build_example(self, pairs: examples.PredictedPairs, kind: str, index: int) -> examples.ReportExample:
         row = pairs.get_row(index)
@@ -338,8 +326,10 @@ def _choose_sizes(config: Any, labelled: Mapping[str, int]) -> tuple[int, int]:
     if config.corpus:
         base = CORPORA[config.corpus]
         k_te, k_dv = (sum(labelled[split] for split in splits) for splits in (base.test, base.validation))
-    k_te = k_te if config.test_size is None else config.test_size
-    return int(k_te), int(k_dv if config.validation_size is None else config.validation_size)
+    return (
+        k_te if config.test_size is None else config.test_size,
+        k_dv if config.validation_size is None else config.validation_size,
+    )
 
 
 def _require_each_label(labels: list[int], where: str) -> None:

@@ -3,14 +3,15 @@
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Annotated, Any
 
 import numpy as np
 from rich.console import RenderableType
 from rich.table import Table
 
 from unbag.challenge_sets.base import ChallengeSet, MetricDefinition, Role
-from unbag.challenge_sets.pairs import OfficialOptions, OfficialPairs, Pairs
+from unbag.challenge_sets.pairs import OfficialOptions, OfficialPairs, OneOf, Pairs
 from unbag.challenge_sets.papers import PublishedColumn
 from unbag.challenge_sets.perturbations import sicck
 from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
@@ -23,12 +24,7 @@ from unbag.data.predictions import Columns, SetPredictions
 from unbag.data.sources import PairSource
 from unbag.data.text.tagging import Tagger
 from unbag.scoring.bootstrap import Estimate
-from unbag.scoring.natural_logic import (
-    MEASURES,
-    build_four_way_labels,
-    match_reversed_rows,
-    score_sicck,
-)
+from unbag.scoring.natural_logic import MEASURES, build_four_way_labels, match_reversed_rows, score_sicck
 from unbag.scoring.skill import RowScores
 from unbag.utils.options import validate_int
 
@@ -87,19 +83,15 @@ class SicckOptions(OfficialOptions):
             sentences without an auxiliary verb. Without a pipeline, these sentences are not used as seeds.
     """
 
-    space: str = sicck.FOUR_WAY
+    space: Annotated[str, OneOf(sicck.SPACES)] = sicck.FOUR_WAY
     folds: int = 5
-    folding: str = sicck.CONTIGUOUS
+    folding: Annotated[str, OneOf(sicck.FOLDINGS)] = sicck.CONTIGUOUS
     seed: int = DEFAULT_SEED
     combinations: bool = False
     pipeline: str | None = None
 
     def validate(self) -> None:
         """Validate the options."""
-        if self.space not in sicck.SPACES:
-            raise ValueError(f"space: expected one of {', '.join(sicck.SPACES)}, got {self.space!r}")
-        if self.folding not in sicck.FOLDINGS:
-            raise ValueError(f"folding: expected one of {', '.join(sicck.FOLDINGS)}, got {self.folding!r}")
         # More folds than units would leave folds empty. The unit is the seed pair if whole seeds stay together.
         validate_int("folds", self.folds, minimum=2)
         most = sicck.SEED_PAIRS if self.folding == sicck.WHOLE_SEEDS else sicck.PAIRS
@@ -252,44 +244,53 @@ class Sicck(ChallengeSet):
         )
         return f"{f1}; {', '.join(kinds)}."
 
-    def build_figures(self, group: figures.ResultGroup) -> list[figures.Figure | None]:
+    def build_figures(self, group: figures.ResultGroup) -> Iterator[figures.Figure | None]:
         """Build figures of macro F1 by type of modifier and by modified part, and of accuracy by modifier."""
-
-        def build_figure(column: str, name: str) -> figures.Figure | None:
+        for column, name in _GROUPS.items():
             # The pairs of one modifier have one or two of the labels, and the macro F1 over few labels is unstable.
             metric, title = ("accuracy", "accuracy") if column == "modifier" else ("f1", "macro F1")
-
-            def points(scores: Any) -> Iterator[tuple[float | str, Estimate]]:
-                return ((key, values[metric]) for key, values in scores["by"][column].items() if key != _NONE)
-
-            return figures.build_group_figure(
+            yield figures.build_group_figure(
                 group,
-                points,
+                partial(_iter_groups, column, metric),
                 title=f"{title[0].upper()}{title[1:]} by {name}",
                 about="Four-way labels are derived by the reverse rule. Lines are 95 % intervals over the seeds.",
                 x=name,
                 y=title,
-                kind="dots",
             )
-
-        return [build_figure(column, name) for column, name in _GROUPS.items()]
 
     def select_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
         """Select the most confident wrong and correct four-way predictions, which combine both orders of a pair."""
-        both_ways = _BothWays(pairs)
-        forth, modifiers = both_ways.forth, read_column(pairs.rows, "modifier").to_pylist()
-        right = both_ways.predictions == both_ways.gold
-        for kind, wanted in (("most confident wrong", ~right), ("most confident right", right)):
-            for index in examples.select_top_rows(
-                forth[wanted], pairs.confidence, per_group=_PER_MODIFIER, groups=modifiers
-            ):
-                yield both_ways.example(kind, index)
+        both_ways = _BothWays(pairs.rows, pairs.predictions)
+        return self.iter_wrong_and_right(
+            both_ways,
+            "most confident",
+            pairs.confidence,
+            among=both_ways.has_four_way_label,
+            per_group=_PER_MODIFIER,
+            groups=read_column(pairs.rows, "modifier").to_pylist(),
+        )
 
     def select_short_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
         """Select the shortest pairs that have a four-way label."""
-        both_ways = _BothWays(pairs)
-        for index in pairs.select_shortest(both_ways.forth):
-            yield both_ways.example("modified", index)
+        both_ways = _BothWays(pairs.rows, pairs.predictions)
+        return self.iter_shortest(both_ways, "modified", both_ways.has_four_way_label)
+
+    def build_example(self, pairs: examples.PredictedPairs, kind: str, index: int) -> examples.ReportExample:
+        """Build an example with the four-way prediction and the two three-way predictions from which it is derived."""
+        assert isinstance(pairs, _BothWays)
+        row, (gold, predicted, back) = pairs.get_row(index), pairs.four_way[index]
+        phrase = None if row["modifier"] == _NONE else row["modifier"]
+
+        def mark(side: str) -> tuple[examples.TextMark, ...]:
+            return examples.mark_phrases(row[side], [phrase] if row["position"] in (side, "both") else [], "modifier")
+
+        answers = f"predicted {pairs.names[index]}, reversed {pairs.names[back]}"
+        note = ", ".join(filter(None, (row["modifier"], row["part"], f"annotated {row['relation']}", answers)))
+        return pairs.build_example(kind, index, examples.build_pair_lines(row, mark), note, (gold, predicted))
+
+
+def _iter_groups(column: str, metric: str, scores: Mapping[str, Any]) -> Iterator[tuple[str, Estimate]]:
+    return ((name, values[metric]) for name, values in scores["by"][column].items() if name != _NONE)
 
 
 def _iter_neutral_tables(by: Mapping[str, Any]) -> Iterator[Table]:
@@ -321,26 +322,15 @@ def _compute_constant_f1(by_label: Mapping[str, Any]) -> float:
     return float(2 * share / (1 + share) / len(gold))
 
 
-class _BothWays:
+class _BothWays(examples.PredictedPairs):
     """The pairs with a four-way label, and the four-way predictions derived from both orders of each pair."""
 
-    def __init__(self, pairs: examples.PredictedPairs) -> None:
-        self.pairs = pairs
-        columns = {name: read_column(pairs.rows, name).to_pylist() for name in ("pair", "reverse", "four_way")}
-        self.forth, self.predictions, self.gold = build_four_way_labels(columns, pairs.predictions)
-        _, self._back = match_reversed_rows(*columns.values())
-
-    def example(self, kind: str, index: int) -> examples.ReportExample:
-        """Build an example with the four-way prediction and the two three-way predictions from which it is derived."""
-        row = self.pairs.get_row(index)
-        phrase = None if row["modifier"] == _NONE else row["modifier"]
-
-        def mark(side: str) -> tuple[examples.TextMark, ...]:
-            return examples.mark_phrases(row[side], [phrase] if row["position"] in (side, "both") else [], "modifier")
-
-        lines = examples.build_pair_lines(row, mark)
-        place = int(np.searchsorted(self.forth, index))
-        predicted = f"predicted {self.pairs.names[index]}, reversed {self.pairs.names[self._back[place]]}"
-        note = ", ".join(filter(None, (row["modifier"], row["part"], f"annotated {row['relation']}", predicted)))
-        labels = str(self.gold[place]), str(self.predictions[place])
-        return self.pairs.build_example(kind, index, lines, note, labels)
+    def __init__(self, rows: Any, predictions: SetPredictions) -> None:
+        super().__init__(rows, predictions)
+        columns = {name: read_column(rows, name).to_pylist() for name in ("pair", "reverse", "four_way")}
+        forth, predicted, gold = build_four_way_labels(columns, predictions)
+        _, back = match_reversed_rows(*columns.values())
+        self.right[forth] = predicted == gold
+        self.has_four_way_label = np.isin(np.arange(len(self.right)), forth)
+        answers = zip(gold.tolist(), predicted.tolist(), back.tolist(), strict=True)
+        self.four_way = dict(zip(forth.tolist(), answers, strict=True))  # gold label, prediction and reversed row

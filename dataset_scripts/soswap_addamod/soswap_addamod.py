@@ -1,19 +1,19 @@
 """SOSwap and AddAmod set: premise and hypothesis with the same words but different meanings."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from annotated_types import Ge
 from rich.console import RenderableType
 
 from unbag.challenge_sets.base import ChallengeSet, MetricDefinition
-from unbag.challenge_sets.pairs import Pairs, SetOptions
+from unbag.challenge_sets.pairs import OneOf, Pairs, SetOptions
 from unbag.challenge_sets.papers import PublishedColumn
-from unbag.challenge_sets.perturbations import soswap_addamod
+from unbag.challenge_sets.perturbations import soswap_addamod, vocabulary_split
 from unbag.challenge_sets.perturbations.addamod import ADJECTIVE, DEFAULT_MIN_COUNT, DEFAULT_SEED
-from unbag.challenge_sets.perturbations.vocabulary_split import ALL, validate_vocabulary_option
 from unbag.challenge_sets.requirements import Requirement, iter_corpus_requirements
 from unbag.challenge_sets.result import Result
 from unbag.challenge_sets.views import examples, figures, tables
@@ -43,20 +43,15 @@ class SoswapAddamodOptions(SetOptions):
             vocabulary that `unbag train … --augment` does not use); or `training` (all are in the other half).
     """
 
-    kind: str = soswap_addamod.BOTH
+    kind: Annotated[str, OneOf(soswap_addamod.KINDS)] = soswap_addamod.BOTH
     seed: int = DEFAULT_SEED
-    min_count: int = DEFAULT_MIN_COUNT
+    min_count: Annotated[int, Ge(1)] = DEFAULT_MIN_COUNT
     attested_split: str | None = None
     pipeline: str = PIPELINE
-    words: str = ALL
+    words: Annotated[str, OneOf(vocabulary_split.WORDS)] = vocabulary_split.ALL
 
     def validate(self) -> None:
-        """Validate the kind, the count, the vocabulary and the split."""
-        if self.kind not in soswap_addamod.KINDS:
-            raise ValueError(f"kind: expected one of {', '.join(soswap_addamod.KINDS)}, got {self.kind!r}")
-        if self.min_count < 1:
-            raise ValueError(f"min_count: expected at least 1, got {self.min_count}")
-        validate_vocabulary_option(self.words)
+        """Validate the split."""
         if self.attested_split and not self.corpus:
             raise ValueError(f"attested_split: expected a corpus, got data={self.data!r}; omit attested_split")
 
@@ -107,7 +102,6 @@ class SoswapAddamod(ChallengeSet):
     metrics = ("label_distribution",)
     score_function = staticmethod(score_soswap_addamod)
     columns = ("source_id", "kind")
-    optional_columns = ()
     metric_definitions = (
         MetricDefinition("accuracy", "accuracy", roles=("quoted", "harness")),
         *(
@@ -150,9 +144,7 @@ class SoswapAddamod(ChallengeSet):
 
     def warm_caches(self, source: PairSource, options: Any) -> None:
         """Parse the sentences with several processes. `rows` then reads the cached parses in one process."""
-        create = partial(Parser, options.pipeline)
-        premises = (premise for _, premise in soswap_addamod.iter_distinct_premises(source.iter_examples()))
-        precompute_annotations(create, Parser.parse, premises)
+        super().warm_caches(source, options)
         if options.kind != soswap_addamod.SOSWAP:
             sentences = (
                 text
@@ -160,7 +152,8 @@ class SoswapAddamod(ChallengeSet):
                 for example in attesting.iter_examples()
                 for text in (example.premise, example.hypothesis)
             )
-            precompute_annotations(create, partial(Parser.parse, tag=ADJECTIVE), sentences)
+            parse = partial(Parser.parse, tag=ADJECTIVE)
+            precompute_annotations(partial(Parser, options.pipeline), parse, sentences)
 
     def iter_requirements(self, options: Any) -> Iterator[Requirement]:
         """Iterate over the split for counting adjectives and the parser's pipeline."""
@@ -206,22 +199,18 @@ class SoswapAddamod(ChallengeSet):
             for label, share in part["shares"].items():
                 yield f"{_TITLES[kind]}: {label}", "share of predictions", share
 
-    def build_figures(self, group: figures.ResultGroup) -> list[figures.Figure | None]:
+    def build_figures(self, group: figures.ResultGroup) -> Iterator[figures.Figure | None]:
         """Build two figures of the distribution of predicted labels: one for SOSwap, one for AddAmod."""
-
-        def build_figure(kind: str, label: str) -> figures.Figure | None:
-            return figures.build_group_figure(
+        for kind, label in soswap_addamod.LABEL_BY_KIND.items():
+            yield figures.build_group_figure(
                 group,
-                lambda scores: scores["by_subset"].get(kind, {}).get("shares", {}).items(),
+                partial(_iter_shares, kind),
                 title=f"Predictions for {_TITLES[kind]}",
                 about=f"Share of the pairs by predicted label. The correct label is {label}. For a bag of words, "
                 "premise and hypothesis are identical.",
                 x="predicted label",
                 y="share of pairs",
-                kind="dots",
             )
-
-        return [build_figure("soswap", "contradiction"), build_figure("addamod", "neutral")]
 
     def select_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
         """Select the most confident wrong and correct predictions for SOSwap and for AddAmod pairs."""
@@ -251,6 +240,11 @@ def _list_attesting_sources(source: PairSource, options: Any) -> list[PairSource
     split = options.attested_split
     # AddAmod adds only attested combinations of adjective and noun. A larger split attests more of them.
     return [source, *([replace(options, source_split=split).open_pairs()] if split else [])]
+
+
+def _iter_shares(kind: str, scores: Mapping[str, Any]) -> Iterable[tuple[str, Estimate]]:
+    shares: Mapping[str, Estimate] = scores["by_subset"].get(kind, {}).get("shares", {})
+    return shares.items()
 
 
 def _select_parts(scores: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import RenderableType
 
-from unbag.challenge_sets.base import DIFFERENCE, ChallengeSet, MetricDefinition, Role
+from unbag.challenge_sets.base import DIFFERENCE, ChallengeSet, MetricDefinition
 from unbag.challenge_sets.pairs import Pairs
 from unbag.challenge_sets.papers import PublishedColumn
 from unbag.challenge_sets.result import Result
@@ -19,7 +19,6 @@ from unbag.scoring.skill import RowScores
 from unbag.scoring.swap_consistency import score_swapped
 
 _PAPER = "ReSNLI 2019"
-_COMPARED: tuple[Role, ...] = ("quoted", "compared", "harness")
 
 
 class Swapped(ChallengeSet):
@@ -48,7 +47,6 @@ class Swapped(ChallengeSet):
     metrics = ("swap_consistency",)
     score_function = staticmethod(score_swapped)
     columns = ("source_id", "swapped")
-    optional_columns = ()
     # Over neutral pairs and contradictions, which are exchanged; the last one over the whole set.
     metric_definitions = (
         MetricDefinition(
@@ -64,11 +62,10 @@ class Swapped(ChallengeSet):
             "drop",
             "drop",
             higher_is_better=False,
-            roles=_COMPARED,
             limits=DIFFERENCE,
             meaning="accuracy as given minus accuracy exchanged",
         ),
-        MetricDefinition("agreement", "same prediction both ways", roles=_COMPARED, meaning="share of the same pairs"),
+        MetricDefinition("agreement", "same prediction both ways", meaning="share of the same pairs"),
         MetricDefinition(
             "accuracy_after_whole",
             "accuracy on the whole set, Table 1",
@@ -147,23 +144,18 @@ class Swapped(ChallengeSet):
             f"{tables.format_points(scores['agreement'].value)} % have the same prediction both times."
         )
 
-    def build_figures(self, group: figures.ResultGroup) -> list[figures.Figure | None]:
-        return [
-            figures.build_group_figure(
-                group,
-                lambda scores: (
-                    (f"{label}, {order}", accuracies[key])
-                    for label, accuracies in scores["by_label"].items()
-                    for order, key in (("as given", "accuracy_before"), ("exchanged", "accuracy_after"))
-                ),
-                title="Accuracy as given and exchanged",
-                about="The closer the two dots of a label, the less the model depends on the order of the two "
-                "sentences.",
-                x="gold label",
-                y="accuracy",
-                kind="dots",
-            )
-        ]
+    def build_figures(self, group: figures.ResultGroup) -> Iterator[figures.Figure | None]:
+        yield figures.build_group_figure(
+            group,
+            lambda scores: (
+                (f"{label}, {order}", accuracies[key])
+                for label, accuracies in scores["by_label"].items()
+                for order, key in (("as given", "accuracy_before"), ("exchanged", "accuracy_after"))
+            ),
+            title="Accuracy as given and exchanged",
+            about="The closer the two dots of a label, the less the model depends on the order of the two sentences.",
+            x="gold label",
+        )
 
     def select_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
         originals = _find_originals(pairs.rows)

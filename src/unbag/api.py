@@ -236,7 +236,7 @@ def _build_requests(
     if full:
         raise ValueError("full: cannot be combined with sets, because sets given by name use all examples; omit full")
     if own := [each.name for each in given if isinstance(each, SetRequest)]:
-        if pairs.has_explicit_values():
+        if any(value not in ({}, [], ()) for value in pairs.given.values()):
             raise ValueError(
                 f"sets: the request for {own[0]} cannot be combined with corpus, data or max_examples; omit these "
                 "options"

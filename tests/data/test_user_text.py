@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from unbag.challenge_sets import list_text_set_names, loading, selection
+from unbag.challenge_sets import loading, selection
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.challenge_sets.requirements import UnsuitablePairsError
 from unbag.challenge_sets.selection import OptionError, PairSelection
@@ -121,7 +121,7 @@ def test_text_with_data_or_other_language_is_rejected(tmp_path):
 def test_set_that_needs_labels_rejects_text(tmp_path):
     assert (
         {"soswap_addamod", "breaking_nli", "recombined", "negation"}
-        <= set(list_text_set_names())
+        <= set(selection.list_suite_sets(from_text=True))
         < set(selection.list_suite_sets())
     )
     with pytest.raises(UnsuitablePairsError, match="expected labelled pairs"):
@@ -139,7 +139,7 @@ def test_soswap_from_text_counts_exclusions(pipeline, tmp_path):
 
 
 def test_breaking_nli_from_text_adds_number_pairs(pipeline, tmp_path, monkeypatch):
-    monkeypatch.setattr("unbag.challenge_sets.config.PIPELINE", pipeline)
+    monkeypatch.setattr("unbag.challenge_sets.pairs.PIPELINE", pipeline)
     sentence = "The old farmer sold twelve goats in the town."
     text = _write(tmp_path / "farm.txt", sentence)
     built = build_requested_set(SetRequest("breaking_nli", None, {"text": [text]}))
@@ -158,7 +158,7 @@ def test_breaking_nli_from_text_adds_number_pairs(pipeline, tmp_path, monkeypatc
 
 
 def test_breaking_nli_from_text_exchanges_names(pipeline, tmp_path, monkeypatch):
-    monkeypatch.setattr("unbag.challenge_sets.config.PIPELINE", pipeline)
+    monkeypatch.setattr("unbag.challenge_sets.pairs.PIPELINE", pipeline)
     sentences = [f"They arrived in {city} on a cold morning." for city in ("Paris", "Rome", "Oslo")]
     text = _write(tmp_path / "trip.txt", " ".join([*sentences, "They never arrived in Vienna on a cold morning."]))
     built = build_requested_set(SetRequest("breaking_nli", None, {"text": [text]}))

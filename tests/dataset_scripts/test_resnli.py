@@ -141,7 +141,7 @@ def test_sick_is_reordered_from_all_splits(tmp_path):
     assert set(Counter(test["partition"]).values()) == {245, 246}
     assert set(test["source_split"]) == {"train", "validation", "test"}
     assert all(row["id"].startswith(f"sick-{row['source_split']}-") for row in test)
-    [name, commit] = made.describe_provenance()["embeddings"].split("@")
+    [name, commit] = made.challenge_set.describe_provenance(made)["embeddings"].split("@")
     assert (name, len(commit)) == (fixture, 40)
 
 

@@ -36,7 +36,7 @@ def test_both_kinds_are_built_from_distinct_labelled_premises(options):
 def test_attested_split_counts_adjectives_of_other_split(options, write_pairs, monkeypatch):
     files = {"test": write_pairs(PAIRS[4:], "test.jsonl"), "train": options["data"]}
     monkeypatch.setattr(
-        "unbag.challenge_sets.config.open_corpus", lambda corpus, split, **settings: open_data(files[split])
+        "unbag.challenge_sets.pairs.open_corpus", lambda corpus, split, **settings: open_data(files[split])
     )
     request = {"corpus": "sick", "source_split": "test", "pipeline": options["pipeline"]}
     assert loading.load("soswap_addamod", **request)["kind"][:] == ["soswap"]

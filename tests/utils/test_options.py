@@ -7,6 +7,7 @@ import pytest
 
 from unbag import challenge_sets
 from unbag.challenge_sets import loading
+from unbag.challenge_sets.pairs import list_own_options
 from unbag.evaluation import model_loading
 from unbag.utils.options import OptionDescription, describe_options, parse_option
 
@@ -59,7 +60,7 @@ def test_options_have_descriptions():
 def test_every_option_of_every_set_is_parsed_and_described(name):
     config = challenge_sets.get_challenge_set(name).get_builder_class().BUILDER_CONFIG_CLASS
     known = [option for option in loading.describe_set_options(name) if option.name in {f.name for f in fields(config)}]
-    assert len(known) == len(loading.list_set_options(name))
+    assert len(known) == len(list_own_options(challenge_sets.get_challenge_set(name).Options))
     for option in known:
         assert option.meaning, f"{config.__name__}.{option.name} is not in the docstring"
         if option.default is not None and not isinstance(option.default, tuple):

@@ -60,11 +60,6 @@ def _find_set_class(module: Any) -> type[ChallengeSet]:
     return found
 
 
-def list_text_set_names() -> list[str]:
-    """List the names of the sets that can be built from unlabelled text, in evaluation order."""
-    return [each.name for each in list_challenge_sets() if each.from_text]
-
-
 def find_challenge_set(name: str) -> ChallengeSet | None:
     """Look up a challenge set by name; None if it is not installed, as for results from another machine."""
     return get_challenge_set(name) if name in list_set_names() else None

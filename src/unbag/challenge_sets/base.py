@@ -3,6 +3,8 @@
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from operator import attrgetter
 from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
@@ -10,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from rich.console import RenderableType
 
-from unbag.challenge_sets.pairs import OfficialPairs, PairPart, Pairs, SetOptions
+from unbag.challenge_sets.pairs import OfficialPairs, PairPart, Pairs, SetOptions, deduplicate
 from unbag.challenge_sets.papers import PublishedColumn
 from unbag.challenge_sets.requirements import Requirement, build_pipeline_requirement
 from unbag.challenge_sets.result import Result
@@ -20,6 +22,7 @@ from unbag.data.labels import ENTAILMENT
 from unbag.data.predictions import Columns, SetPredictions
 from unbag.data.sources import PairSource
 from unbag.data.text.parses import Parser
+from unbag.data.text.tagging import precompute_annotations
 from unbag.scoring.accuracy import score_accuracy
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.nested import find_estimate, iter_estimates
@@ -59,13 +62,13 @@ class MetricDefinition:
     label: str  # display name, in the terms of the set's paper
     path: str = ""  # path in the scores (`scoring.nested`); "" for the name
     higher_is_better: bool = True
-    roles: tuple[Role, ...] = ()
+    roles: tuple[Role, ...] = ("quoted", "compared", "harness")
     published_columns: tuple[PublishedColumn, ...] = ()  # columns of the papers' tables that report the same number
     # Function from the scores to the number, or to None if the scores lack it.
     compute: Callable[[Scores], Estimate | None] | None = None
     limits: tuple[float, float] = (0.0, 1.0)  # smallest and largest possible value
     other_path: str = ""  # path in the scores of models that have no value at `path`; empty for none
-    meaning: str = ""
+    meaning: str = ""  # explanation in the report
 
     def __post_init__(self) -> None:
         if not self.path:
@@ -239,7 +242,13 @@ class ChallengeSet:
         raise NotImplementedError
 
     def warm_caches(self, source: PairSource, options: Any) -> None:
-        """Fill caches in the main process, so that the worker processes do not repeat the same work."""
+        """Fill caches in the main process, so that the worker processes do not repeat the same work.
+
+        By default, the distinct premises are parsed, if the set parses.
+        """
+        if self.parses:
+            premises = (example.premise for example in deduplicate(source.iter_examples(), attrgetter("premise")))
+            precompute_annotations(partial(Parser, options.pipeline), Parser.parse, premises)
 
     def count_exclusions(self, counts: Mapping[str, int], options: Any) -> dict[str, int]:
         """Select the numbers of excluded labelled pairs by reason from the stored counts of `rows`.
@@ -324,19 +333,15 @@ class ChallengeSet:
             constant = figures.build_point_estimate(scores["majority"], scores["accuracy"].n)
             yield "majority", "accuracy of the best constant prediction", constant
 
-    def build_figures(self, group: figures.ResultGroup) -> list[figures.Figure | None]:
+    def build_figures(self, group: figures.ResultGroup) -> Iterator[figures.Figure | None]:
         """Build the figures of the report. A figure without values is None."""
-        return [
-            figures.build_group_figure(
-                group,
-                lambda scores: zip(scores["labels"], scores["by_label"], strict=True),
-                title="Accuracy by gold label",
-                about="Dots are the accuracy on the pairs of a label. Lines are 95 % intervals.",
-                x="gold label",
-                y="accuracy",
-                kind="dots",
-            )
-        ]
+        yield figures.build_group_figure(
+            group,
+            lambda scores: zip(scores["labels"], scores["by_label"], strict=True),
+            title="Accuracy by gold label",
+            about="Dots are the accuracy on the pairs of a label. Lines are 95 % intervals.",
+            x="gold label",
+        )
 
     def select_examples(self, pairs: examples.PredictedPairs) -> Iterator[examples.ReportExample]:
         """Select examples of one model: the most confident errors for each gold label, false entailments first."""
@@ -463,7 +468,7 @@ class ChallengeSet:
         draw. The record `lexical_model` is stored beside the skill score.
         """
         predictions = predictions.align_to_gold(getattr(rows.features["label"], "names", ()))
-        columns = {name: read_column_values(rows, name) for name in ("label", *self.columns, *self.optional_columns)}
+        columns = self._read_columns(rows)
         scores: Scores = self.score_function(columns, predictions)
 
         def worth(given: SetPredictions) -> RowScores:
@@ -497,8 +502,11 @@ class ChallengeSet:
 
         Only these rows are also evaluated with shuffled words.
         """
-        names = ("label", *self.columns, *self.optional_columns)
-        return self.counts_for_skill({name: read_column_values(rows, name) for name in names})
+        return self.counts_for_skill(self._read_columns(rows))
+
+    def _read_columns(self, rows: Any) -> Columns:
+        names = dict.fromkeys(("label", *self.columns, *self.optional_columns))
+        return {name: read_column_values(rows, name) for name in names}
 
     def find_invalid_score(self, scores: Scores) -> str:
         """Describe the first score that is outside its limits. Return "" if all are valid."""

@@ -18,8 +18,7 @@ from datasets.exceptions import DatasetGenerationError
 
 from unbag.baselines.lexical import embeddings
 from unbag.challenge_sets import build_stats, requirements
-from unbag.challenge_sets.config import OFFICIAL_FILE, SourceConfig
-from unbag.challenge_sets.pairs import OfficialPairs, PairPart, Pairs
+from unbag.challenge_sets.pairs import OFFICIAL_FILE, OfficialPairs, PairPart, Pairs, SetOptions, list_own_options
 from unbag.challenge_sets.perturbations.corpus_counts import is_bigram_file
 from unbag.challenge_sets.requirements import Requirement, UnsuitablePairsError
 from unbag.data.columns import PAIR, iter_tables
@@ -38,7 +37,7 @@ _MAKES_ROWS: Final = ("data", "challenge_sets", "baselines", "scoring", "utils/r
 """Code that may determine the rows of a set. A change to any of these files invalidates every cached set."""
 
 
-def compute_builder_hash(builder_file: str, config: type[SourceConfig], options: Mapping[str, Any]) -> str:
+def compute_builder_hash(builder_file: str, config: type[SetOptions], options: Mapping[str, Any]) -> str:
     """Compute a hash of the code, the tokenizer versions and the user's files that affect the rows of a set.
 
     The hash becomes part of the cache key of `datasets`. It covers all modules in the folder of `builder_file`, and the
@@ -84,7 +83,7 @@ class _RestoredFromSet:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The class exists only at run time, so that pickle cannot import it. The class of the set can be imported.
-        is_config = isinstance(self, SourceConfig)
+        is_config = isinstance(self, SetOptions)
         return _restore, (type(self.challenge_set), is_config, self.__dict__)
 
 
@@ -94,20 +93,6 @@ def _restore(set_class: type, is_config: bool, state: Mapping[str, Any]) -> Any:
     restored = cls.__new__(cls)
     restored.__dict__.update(state)
     return restored
-
-
-def _validate_config(config: Any) -> None:
-    """Validate the options of the pairs and of the set."""
-    challenge_set = config.challenge_set
-    if not config.is_official:
-        SourceConfig.validate(config)
-    challenge_set.Options.validate(config)
-    if challenge_set.language not in ("", config.sentence_language):
-        language = LANGUAGES[challenge_set.language]
-        raise ValueError(
-            f"{challenge_set.name}: expected {language} pairs, got the language {config.sentence_language!r}; choose a "
-            f"corpus in {language}"
-        )
 
 
 class ChallengeSetBuilder(_RestoredFromSet, datasets.ArrowBasedBuilder):
@@ -190,7 +175,7 @@ class ChallengeSetBuilder(_RestoredFromSet, datasets.ArrowBasedBuilder):
         if self.config.data and not is_hub_id(self.config.data):
             for source in self.open_sources():
                 source.validate_first_row()
-        own = [option for option in self.config.FILES if option not in SourceConfig.FILES]  # pairs are validated above
+        own = [option for option in self.config.FILES if option not in SetOptions.FILES]  # pairs are validated above
         for option in own:
             names = getattr(self.config, option)
             for name in names if isinstance(names, list | tuple) else ():
@@ -199,11 +184,6 @@ class ChallengeSetBuilder(_RestoredFromSet, datasets.ArrowBasedBuilder):
                 else:
                     validate_corpus_names([name])
         self.challenge_set.validate_resources(self.config)
-
-    def describe_provenance(self) -> dict[str, Any]:
-        """Build a JSON record of inputs other than the source pairs that affect the rows, e.g. a fitted model."""
-        provenance: dict[str, Any] = self.challenge_set.describe_provenance(self)
-        return provenance
 
     def iter_requirements(self) -> Iterator[Requirement]:
         """Iterate over the external resources that are needed to build the rows."""
@@ -240,6 +220,16 @@ class ChallengeSetBuilder(_RestoredFromSet, datasets.ArrowBasedBuilder):
         """The authors' published pairs, if the config selects them."""
         return self.challenge_set.official if self.config.is_official else None
 
+    def get_set_options(self) -> dict[str, Any]:
+        """Collect the options that are specific to the set. Options that select the pairs are omitted."""
+        options, unrecorded = self.challenge_set.Options, self.challenge_set.unrecorded_defaults
+        given = {name: getattr(self.config, name) for name in sorted(list_own_options(options))}
+        if self.challenge_set.official:
+            del given[OFFICIAL_FILE]  # the checksum guarantees that all copies of the authors' file are equal
+        return {
+            name: value for name, value in given.items() if name not in unrecorded or value != getattr(options, name)
+        }
+
     def load_build_counts(self) -> dict[str, int]:
         """Load the counts of `ChallengeSet.rows`, such as rejected candidates by reason, summed over all processes."""
         return dict(sorted(build_stats.load_total_counts(Path(self._output_dir), _COUNTS).items()))
@@ -273,8 +263,19 @@ class ChallengeSetBuilder(_RestoredFromSet, datasets.ArrowBasedBuilder):
         checksums.write_folder_checksums(Path(self._output_dir))
 
     def _info(self) -> datasets.DatasetInfo:
-        self.config.validate()  # not in `__post_init__`: `datasets` sets the options after it has created the config
-        challenge_set, base = self.challenge_set, CORPORA[self.config.corpus] if self.config.corpus else None
+        # Validated here, not in `__post_init__`: `datasets` sets the options after it has created the config.
+        config, challenge_set = self.config, self.challenge_set
+        if not config.is_official:
+            config.validate_pairs()
+        config.validate_annotations()
+        config.validate()
+        if challenge_set.language not in ("", config.sentence_language):
+            language = LANGUAGES[challenge_set.language]
+            raise ValueError(
+                f"{challenge_set.name}: expected {language} pairs, got the language {config.sentence_language!r}; "
+                f"choose a corpus in {language}"
+            )
+        base = CORPORA[config.corpus] if config.corpus else None
         labels = challenge_set.label_names or (TWO_WAY if base and base.is_two_way else LABELS)
         return datasets.DatasetInfo(
             description=sys.modules[type(self).__module__].__doc__,
@@ -379,10 +380,17 @@ def build_features(schema: pa.Schema, labels: Sequence[str] = LABELS) -> dataset
     )
 
 
-def _vary(config: Any, option: str, value: str) -> Any:
-    """Copy a config with the value of an option. The name of the config contains a value other than the default."""
-    suffix = "" if value == getattr(type(config), option) else f"-{value}"
-    return replace(config, name=f"{config.name}{suffix}", **{option: value})
+def _vary(configs: list[Any], variants: tuple[str, Sequence[str]] | None) -> list[Any]:
+    """Copy configs with each value of an option. The name of a config contains a value other than the default."""
+    if variants is None:
+        return configs
+    option, values = variants
+    default = getattr(type(configs[0]), option)
+    return [
+        replace(config, name=f"{config.name}{'' if value == default else f'-{value}'}", **{option: value})
+        for config in configs
+        for value in values
+    ]
 
 
 @cache
@@ -392,12 +400,10 @@ def create_builder_class(set_class: type) -> type[ChallengeSetBuilder]:
     title, options, official = set_class.__name__, challenge_set.Options, challenge_set.official
     # `datasets` and the hash of the code find the folder of a builder, and thus the card, by its module.
     shared = {"challenge_set": challenge_set, "__module__": set_class.__module__}
-    files = (*SourceConfig.FILES, *options.FILES)
-    if hasattr(options, _PIPELINE):
-        files = (*files, _PIPELINE)
+    pipeline = (_PIPELINE,) if hasattr(options, _PIPELINE) else ()
     # Without a docstring, `dataclass` would set the signature as one.
-    own = {"__doc__": options.__doc__, "FILES": files, "validate": _validate_config}
-    config: Any = dataclass(type(f"{title}Config", (options, _RestoredFromSet, SourceConfig), own | shared))
+    own = {"__doc__": options.__doc__, "FILES": tuple(dict.fromkeys((*SetOptions.FILES, *options.FILES, *pipeline)))}
+    config: Any = dataclass(type(f"{title}Config", (options, _RestoredFromSet, datasets.BuilderConfig), own | shared))
     version = datasets.Version(challenge_set.version)
     languages = challenge_set.corpus_languages or list(filter(None, [challenge_set.language])) or LANGUAGES
     # One config per split, or one per corpus for a set that merges all splits.
@@ -409,16 +415,9 @@ def create_builder_class(set_class: type) -> type[ChallengeSetBuilder]:
         if corpus.language in languages and (challenge_set.has_two_label_corpora or not corpus.is_two_way)
         for split in (corpus.splits if challenge_set.evaluation_split is None else (None,))
     ]
-    if challenge_set.config_variants:
-        option, values = challenge_set.config_variants
-        configs = [_vary(each, option, value) for each in configs for value in values]
+    configs = _vary(configs, challenge_set.config_variants)
     if official:
-        authors = config(name=OFFICIAL, version=version)
-        if official.variants:
-            option, values = official.variants
-            configs = [*(_vary(authors, option, value) for value in values), *configs]
-        else:
-            configs = [authors, *configs]
+        configs = _vary([config(name=OFFICIAL, version=version)], official.variants) + configs
     own_columns = ((name, pa.type_for_alias(type_)) for name, type_ in challenge_set.own_columns.items())
     attributes = {
         "__doc__": set_class.__doc__,

@@ -2,7 +2,6 @@
 
 import inspect
 import os
-import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields
@@ -10,13 +9,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from unbag import challenge_sets
+from unbag.challenge_sets.pairs import list_own_options
 from unbag.challenge_sets.requirements import UnsuitablePairsError as UnsuitablePairsError
 from unbag.challenge_sets.views.tables import format_top_reasons
 from unbag.data import corpora
 from unbag.data.corpora import CORPORA, LANGUAGES
 from unbag.data.readers import is_corrupted_cache_error
 from unbag.utils import parallel
-from unbag.utils.options import OptionDescription, describe_options, parse_option, suggest_name, validate_options
+from unbag.utils.options import OptionDescription, describe_options, suggest_name, validate_options
 
 DEFAULT_CORPUS: Final = "snli"
 
@@ -35,7 +35,7 @@ def create_builder(name: str, config: str | None = None, *, cache_dir: Path | No
     if options.get("text") is not None and not challenge_sets.get_challenge_set(name).from_text:
         raise UnsuitablePairsError(
             f"the {name} set: expected labelled pairs, got a text; use one of the sets "
-            f"{', '.join(challenge_sets.list_text_set_names())}"
+            f"{', '.join(each.name for each in challenge_sets.list_challenge_sets() if each.from_text)}"
         )
     if config is None:
         options["name"] = "custom"
@@ -80,19 +80,10 @@ def _as_text(value: Any) -> Any:
     return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
-def list_set_options(name: str) -> frozenset[str]:
-    """List the options that are specific to a set. Options that select the pairs are omitted."""
-    return frozenset(option.name for option in fields(challenge_sets.get_challenge_set(name).Options))
-
-
-def parse_set_option(name: str, option: str, text: str) -> Any:
-    """Parse the value of a set-specific option from text (see `unbag.utils.options.parse_option`)."""
-    return parse_option(challenge_sets.get_challenge_set(name).Options, option, text)
-
-
 def describe_set_options(name: str) -> list[OptionDescription]:
     """Describe the options that are specific to a set: name, default and meaning."""
-    return describe_options(challenge_sets.get_challenge_set(name).Options)
+    options = challenge_sets.get_challenge_set(name).Options
+    return [option for option in describe_options(options) if option.name in list_own_options(options)]
 
 
 def has_split_config(name: str, corpus: str | None) -> bool:
@@ -102,15 +93,6 @@ def has_split_config(name: str, corpus: str | None) -> bool:
     """
     cls = challenge_sets.get_challenge_set(name).get_builder_class()
     return (corpus or cls.DEFAULT_CONFIG_NAME or DEFAULT_CORPUS).partition("-")[0] not in cls.builder_configs
-
-
-def get_official_config(name: str) -> str | None:
-    """Look up the config with the authors' published pairs, the default config of a set that has it.
-
-    >>> get_official_config("breaking_nli"), get_official_config("swapped")
-    ('official', None)
-    """
-    return corpora.OFFICIAL if challenge_sets.get_challenge_set(name).official else None
 
 
 def resolve_config(
@@ -168,11 +150,6 @@ def load(
         return load_evaluation_split(dataset_builder)
 
 
-def is_set_cached(dataset_builder: Any) -> bool:
-    """Check whether the challenge set that a builder creates is in the cache. Does not read any rows."""
-    return Path(dataset_builder.cache_dir).is_dir()
-
-
 def load_evaluation_split(dataset_builder: Any) -> Any:
     """Build a challenge set, or load it from the cache, and return its evaluation split.
 
@@ -194,7 +171,7 @@ def load_evaluation_split(dataset_builder: Any) -> Any:
 def validate_has_rows(dataset_builder: Any, rows: Iterable[int]) -> None:
     """Validate that a split of a set has rows. The error lists the options and the excluded pairs by reason."""
     if not any(rows):
-        own = dataset_builder.config.get_set_options()
+        own = dataset_builder.get_set_options()
         options = ", ".join(f"{option}={value}" for option, value in own.items() if value is not None)
         counts = dataset_builder.count_exclusions(n_used=0)
         excluded = ", ".join(f"{n:,} {reason}" for reason, n in counts.items() if n)
@@ -239,23 +216,6 @@ def _download_and_prepare(dataset_builder: Any, **how: Any) -> None:
 def _evaluated(dataset_builder: Any, splits: Any) -> Any:
     [default, *_] = splits
     return splits[dataset_builder.challenge_set.evaluation_split or default]
-
-
-def list_set_summaries() -> list[dict[str, str]]:
-    """List the name, title, summary and paper of each challenge set.
-
-    The summary is the first line of the docstring of the set's module.
-    """
-    return [
-        {
-            "name": name,
-            "title": challenge_set.title,
-            "summary": (sys.modules[type(challenge_set).__module__].__doc__ or "").strip().splitlines()[0],
-            "paper": challenge_set.paper,
-        }
-        for name in challenge_sets.list_set_names()
-        for challenge_set in [challenge_sets.get_challenge_set(name)]
-    ]
 
 
 def read_card(name: str) -> str:

@@ -2,40 +2,135 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Final, Literal, TypeVar, get_type_hints
 
-from unbag.data.corpora import OFFICIAL
+from annotated_types import Ge
+
+from unbag.data.corpora import CORPORA, OFFICIAL, get_corpus, validate_language_code
 from unbag.data.downloads import PinnedFile, fetch_pinned_file, find_local_copy
-from unbag.data.sources import Example, PairSource, open_data
+from unbag.data.sources import Example, PairSource, open_corpus, open_data
+from unbag.data.text.tagging import PIPELINE
+from unbag.data.user_text import LANGUAGE, build_text_file_names, open_text
 from unbag.utils.files import atomic_write, get_cache_folder
+
+OFFICIAL_FILE: Final = "file"
+"""Option of the sets with authors' published pairs."""
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """Annotation of an option with a fixed set of values."""
+
+    values: Sequence[str]
 
 
 @dataclass
 class SetOptions:
-    """Base class of the options of a set. A subclass is a dataclass whose `Attributes` are the help of the options.
+    """Options that select the source pairs of a set and describe their format.
 
-    The values that a set reads also have the fields of `config.SourceConfig`, such as `corpus` and `text`.
-
-    Attributes:
-        FILES: Options that may name a file or folder of the user, whose content changes the rows.
+    The options of a set are a dataclass derived from this one. Its `Attributes` are their help. The builder derives the
+    configs of the set from it (`builder.create_builder_class`).
     """
 
-    FILES: ClassVar[tuple[str, ...]] = ()
+    # Options that may name a file or folder of the user, whose content changes the rows. A subclass lists its own.
+    FILES: ClassVar[tuple[str, ...]] = ("data", "text")
 
-    if TYPE_CHECKING:  # fields of `config.SourceConfig`, which the options of a set may read
-        name: ClassVar[str]
-        corpus: ClassVar[str]
-        source_split: ClassVar[str | None]
-        data: ClassVar[str | None]
-        language: ClassVar[str]
-        sentence_language: ClassVar[str]
-        is_official: ClassVar[bool]
+    name: str = "default"  # name of the config, as in `datasets.BuilderConfig`
+    corpus: str = ""  # base corpus (`unbag.data.corpora`); empty if `data` or `text` is given
+    source_split: str | None = None  # split of the corpus or Hub data set
+    revision: str | None = None  # revision to use instead of the pinned one
+    # File, folder or Hub data set with your own pairs. The fields below describe its format (`unbag.data.sources`).
+    data: str | None = None
+    # Files or folders of your own text, or one Hub data set with a text column (`unbag.data.user_text`).
+    text: Sequence[str] | None = None
+    columns: Mapping[str, str] | None = None  # names of the columns in `data`, by unbag's names of the columns
+    # Names of the label ids in `data`, or the meaning of each label (`E=entailment`).
+    labels: Sequence[str] | None = None
+    language: str = "en"  # language of the sentences in `data`, a code such as `de`
+    data_config: str | None = None  # config of the Hub data set
+    encoding: str | None = None  # encoding of a text file in `data` without a byte-order mark (default: UTF-8)
+    join_passages: bool = False  # whether to join a premise that is a list of passages by blank lines
 
     def validate(self) -> None:
-        """Validate the options of the set. Those of the pairs have been validated before."""
+        """Validate the options of the set. Those of the pairs, and the annotations, have been validated before."""
+
+    def validate_annotations(self) -> None:
+        """Validate the options that are annotated with `OneOf` or `annotated_types.Ge`."""
+        for name, hint in get_type_hints(type(self), include_extras=True).items():
+            value = getattr(self, name)
+            for limit in getattr(hint, "__metadata__", ()):
+                if isinstance(limit, OneOf) and value not in limit.values:
+                    raise ValueError(f"{name}: expected one of {', '.join(limit.values)}, got {value!r}")
+                if isinstance(limit, Ge) and value is not None and value < limit.ge:
+                    raise ValueError(f"{name}: expected at least {limit.ge}, got {value}")
+
+    def validate_pairs(self) -> None:
+        """Validate the options that select the pairs."""
+        given = {"corpus": self.corpus, "data": self.data, "text": self.text}
+        if sum(map(bool, given.values())) != 1:
+            values = ", ".join(f"{name}={value!r}" for name, value in given.items())
+            raise ValueError(f"expected one of corpus, data and text, got {values}; pass exactly one")
+        validate_language_code(self.language)
+        if self.text and self.language != LANGUAGE:
+            raise ValueError(
+                f"text: expected English text, got the language {self.language!r}, which is not supported; "
+                "omit the language"
+            )
+
+    @property
+    def is_official(self) -> bool:
+        """Whether the config selects the authors' published pairs."""
+        return self.name.split("-")[0] == OFFICIAL
+
+    @property
+    def sentence_language(self) -> str:
+        """Language of the pairs, given by the corpus or by the option `language`."""
+        return CORPORA[self.corpus].language if self.corpus in CORPORA else self.language
+
+    @property
+    def parser_name(self) -> str:
+        """Name of the spaCy pipeline that parses text: the option `pipeline` if the set has one, else the default."""
+        # Only sets that parse or tag have the option, but a text is always split into sentences by a pipeline.
+        return str(getattr(self, "pipeline", PIPELINE))
+
+    def load_options(self) -> dict[str, Any]:
+        """Collect the data loading options to store in the results: those with non-default values, except paths."""
+        if self.data:
+            # Paths are omitted: they differ between machines, and the hash of the rows identifies the data.
+            names: tuple[str, ...] = ("columns", "labels", "language", "data_config", "encoding", "join_passages")
+        else:
+            names = ("columns", "data_config") if self.text else ("revision",)
+        given = {name: value for name in names if (value := getattr(self, name)) != getattr(SetOptions, name)}
+        return {"text": build_text_file_names(self.text), **given} if self.text else given
+
+    def open_pairs(self) -> PairSource:
+        """Open the source of the pairs: the corpus, the text or the user's data."""
+        if self.corpus:
+            return open_corpus(get_corpus(self.corpus), self.source_split, revision=self.revision)
+        how: dict[str, Any] = {
+            "split": self.source_split,
+            "columns": self.columns,
+            "config": self.data_config,
+            "revision": self.revision,
+        }
+        if self.text:
+            return open_text(self.text, pipeline=self.parser_name, **how)
+        return open_data(
+            str(self.data),
+            labels=self.labels,
+            language=self.language,
+            encoding=self.encoding,
+            join_passages=self.join_passages,
+            **how,
+        )
+
+
+def list_own_options(options: type[SetOptions]) -> list[str]:
+    """List the options of a set that do not select its pairs."""
+    return [field.name for field in fields(options) if field.name not in SetOptions.__dataclass_fields__]
 
 
 @dataclass(frozen=True)

@@ -153,7 +153,7 @@ def build_set_from_rows(request: SetRequest, builder: Any, rows: Any) -> BuiltSe
         request=request,
         rows=rows,
         language=sources[0].language,
-        config=builder.config.get_set_options() | builder.describe_provenance() | sampling,
+        config=builder.get_set_options() | builder.challenge_set.describe_provenance(builder) | sampling,
         data={
             "name": sources[0].name,
             "split": "+".join(source.split for source in sources),

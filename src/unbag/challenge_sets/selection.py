@@ -13,12 +13,13 @@ from typing import Any, Final, Unpack, cast
 from unbag import challenge_sets
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.failures import EvaluationFailure
+from unbag.challenge_sets.pairs import OFFICIAL_FILE, list_own_options
 from unbag.challenge_sets.request import SetRequest
 from unbag.data import corpora
 from unbag.data.corpora import CORPORA
 from unbag.data.pair_options import PAIR_OPTIONS, PairKwargs
 from unbag.data.user_text import LANGUAGE, list_text_files
-from unbag.utils.options import parse_options, suggest_name
+from unbag.utils.options import parse_option, parse_options, suggest_name
 
 _OF_DATA: Final = ("columns", "labels", "language", "encoding", "join_passages")
 """Options that describe user-provided pairs."""
@@ -51,7 +52,7 @@ class PairSelection:
         """
         where = self._where()
         corpus, max_examples = self.given.get("corpus"), self.given.get("max_examples")
-        options_of = {name: loading.list_set_options(name) for name in names}
+        options_of = {name: list_own_options(challenge_sets.get_challenge_set(name).Options) for name in names}
         for option in self.set_options:
             of_set, _, bare = option.rpartition(".")
             if of_set and of_set not in options_of:
@@ -91,8 +92,8 @@ class PairSelection:
 
     def _validate_official_file(self, name: str, config: str | None, values: Mapping[str, Any]) -> None:
         """Validate that a set with an authors' file is the set of the authors' pairs, before any set is built."""
-        official = loading.get_official_config(name)
-        if official is None or "file" not in values or (config or "").startswith(official):
+        is_official = (config or "").startswith(corpora.OFFICIAL)
+        if is_official or OFFICIAL_FILE not in values or not challenge_sets.get_challenge_set(name).official:
             return
         kind = next(each for each in ("text", "data", "corpus") if each in self.given)
         source = f"--corpus {self.given.get('corpus')}" if kind == "corpus" else f"--{kind}"
@@ -100,10 +101,6 @@ class PairSelection:
             f"--official-file (-o {name}.file): cannot be combined with {source}, which generates {name} from other "
             "pairs instead of the official file; omit one of them"
         )
-
-    def has_explicit_values(self) -> bool:
-        """Check whether any option has a value other than its default."""
-        return any(value not in ({}, [], ()) for value in self.given.values())
 
     def _options_of_set(self, name: str, set_options: Collection[str]) -> dict[str, Any]:
         """Select the options of one set, by their names without the set."""
@@ -145,7 +142,7 @@ def _parse_set_option(name: str, option: str, value: Any) -> Any:
     if not isinstance(value, str):
         return value
     try:
-        return loading.parse_set_option(name, option, value)
+        return parse_option(challenge_sets.get_challenge_set(name).Options, option, value)
     except ValueError as error:
         raise OptionError(str(error)) from None
 
@@ -161,9 +158,7 @@ def _unknown_option_message(option: str, options_of: Mapping[str, Iterable[str]]
 
 def list_suite_sets(*, from_text: bool = False) -> list[str]:
     """List the names of all challenge sets, or only those that can be made from a text, cheap sets first."""
-    if from_text:
-        return challenge_sets.list_text_set_names()
-    return [each.name for each in challenge_sets.list_challenge_sets()]
+    return [each.name for each in challenge_sets.list_challenge_sets() if each.from_text or not from_text]
 
 
 def build_suite_request(name: str) -> SetRequest:
@@ -177,15 +172,9 @@ def apply_suite_sample(request: SetRequest) -> SetRequest:
     challenge_set = challenge_sets.get_challenge_set(request.name)
     options = dict(request.options)
     explicit = {*challenge_set.sample_options, *challenge_set.sample_options_unless} & set(options)
-    language = challenge_set.sample_options_language
+    language, corpus = challenge_set.sample_options_language, CORPORA.get((request.config or "").split("-")[0])
     # All or none: the options of the suite are not combined with those of the user.
-    if not explicit and language in ("", _language_of_corpus(request)):
+    if not explicit and (not language or (corpus is not None and corpus.language == language)):
         options |= challenge_set.sample_options
     max_examples = challenge_set.sample if request.max_examples is None else request.max_examples
     return replace(request, options=options, max_examples=max_examples)
-
-
-def _language_of_corpus(request: SetRequest) -> str | None:
-    """Look up the language of the corpus; None for data of the user's own."""
-    corpus = CORPORA.get((request.config or "").split("-")[0])
-    return None if corpus is None else corpus.language

@@ -1,5 +1,6 @@
 """The commands `unbag build` and `unbag sets`."""
 
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Final
@@ -85,8 +86,8 @@ def list_sets(
     unbag sets
     unbag sets permuted
     """
-    from unbag.challenge_sets import get_challenge_set
-    from unbag.challenge_sets.loading import describe_set_options, list_set_summaries
+    from unbag.challenge_sets import get_challenge_set, list_set_names
+    from unbag.challenge_sets.loading import describe_set_options
     from unbag.data.corpora import CORPORA
 
     if name is not None:
@@ -108,7 +109,11 @@ def list_sets(
         examples = [f"-o {option.name}={option.example}" for option in options if option.example is not None]
         echo(f"\nExample: unbag evaluate MODEL --sets {name} {' '.join(examples[:_MAX_EXAMPLES])}")
         return
-    entries = list_set_summaries()
+    entries = [
+        {"name": each.name, "title": each.title, "summary": summary, "paper": each.paper}
+        for each in map(get_challenge_set, list_set_names())
+        for summary in [(sys.modules[type(each).__module__].__doc__ or "").strip().splitlines()[0]]
+    ]
     if as_json:
         print_json({"sets": entries, "corpora": {name: c.splits for name, c in CORPORA.items()}})
         return

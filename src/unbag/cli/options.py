@@ -19,7 +19,7 @@ from unbag.cli.typer_utils import (
     split_paths,
     usage_errors,
 )
-from unbag.data.corpora import PAPER_CORPORA, get_corpus
+from unbag.data.corpora import OFFICIAL, PAPER_CORPORA, get_corpus
 from unbag.data.pair_options import PAIR_OPTIONS
 from unbag.utils.options import COLUMNS_GIVEN, LIST, parse_name_values
 
@@ -173,7 +173,7 @@ class PairOptions(_PairOptions):
         self, names: Sequence[str], *, on_failure: "Callable[[EvaluationFailure], None] | None" = None
     ) -> "list[SetRequest]":
         """Build one request per set. Sets that cannot be built from these pairs are passed to `on_failure`."""
-        from unbag.challenge_sets import loading
+        from unbag.challenge_sets import get_challenge_set
         from unbag.challenge_sets.selection import OptionError, PairSelection
 
         if self.corpus is not None and len(self.corpus) != 1:
@@ -189,7 +189,7 @@ class PairOptions(_PairOptions):
         except OptionError as error:
             raise typer.BadParameter(str(error)) from None
         for request in requests:
-            if corpus and loading.get_official_config(request.name) not in (None, request.config):
+            if corpus and request.config != OFFICIAL and get_challenge_set(request.name).official:
                 line = f"{request.name}: generated from {corpus}; remove --corpus to use the authors' original pairs"
                 echo(line, err=True, fg="yellow")
         return requests

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from unbag.challenge_sets import selection
 from unbag.challenge_sets.failures import EvaluationFailure
-from unbag.challenge_sets.loading import is_set_cached
 from unbag.challenge_sets.request import (
     BUILDING,
     BuiltSet,
@@ -322,7 +321,7 @@ def _validate_requests(
     to_build: list[SetRequest] = []
     for request in requests:
         try:
-            if isinstance(request, SetRequest) and not is_set_cached(create_validated_builder(request)):
+            if isinstance(request, SetRequest) and not Path(create_validated_builder(request).cache_dir).is_dir():
                 to_build.append(request)
             valid.append(request)
         except Exception as error:

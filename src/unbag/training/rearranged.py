@@ -225,7 +225,7 @@ def _rearranged(config: Any) -> CorpusVersion:
     splits = builder.as_dataset()
     provenance = {
         "revisions": sorted({source.revision for source in builder.open_sources()}),
-        "rearranged_by": builder.describe_provenance()["embeddings"],
+        "rearranged_by": builder.challenge_set.describe_provenance(builder)["embeddings"],
         "rearranged_seed": builder.config.seed,
     }
     language, origin = CORPORA[corpus].language, CORPORA[corpus].hub_id

@@ -3,7 +3,6 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from unbag.challenge_sets.perturbations import vocabulary_split
 from unbag.challenge_sets.perturbations.augmentation import (
     OFFICIAL,
     GeneratedPair,
@@ -73,11 +72,6 @@ def test_are_in_half_mixed_pair_is_in_neither():
     assert not are_in_vocabulary_half(TRAINING, ["dog", "woman"])
     assert not are_in_vocabulary_half(HELD_OUT, ["dog", "woman"])
     assert are_in_vocabulary_half("all", ["dog", "woman"])
-
-
-def test_validate_words_unknown_value_raises():
-    with pytest.raises(ValueError, match="words: expected one of all, training, held_out, got 'test'"):
-        vocabulary_split.validate_vocabulary_option("test")
 
 
 @pytest.mark.nightly

@@ -67,12 +67,6 @@ def are_in_vocabulary_half(vocabulary_half: str, candidate_words: Iterable[str])
     return vocabulary_half == ALL or all(get_vocabulary_half(word) == vocabulary_half for word in candidate_words)
 
 
-def validate_vocabulary_option(words: str) -> None:
-    """Validate the value of the option `words`."""
-    if words not in WORDS:
-        raise ValueError(f"words: expected one of {', '.join(WORDS)}, got {words!r}")
-
-
 @lru_cache(maxsize=1 << 16)  # a corpus has few distinct words
 def stem_phrase(phrase: str) -> str:
     """Reduce a word, or the last word of a phrase, to a stem that all its inflected forms share.

@@ -140,13 +140,15 @@ def build_group_figure(
     group: ResultGroup,
     points: Callable[[Any], Iterable[tuple[float | str, Estimate]]],
     *,
+    y: str = "accuracy",
+    kind: Literal["curve", "dots"] = "dots",
     references: Sequence[FigureSeries] = (),
     **attributes: Any,
 ) -> Figure | None:
     """Build a figure with one series per model of a result group. Return None if no model has values.
 
-    `points` computes the points from a model's scores. `references` are further series, and `attributes` those of the
-    figure.
+    `points` computes the points from a model's scores. `references` are further series. The other arguments are the
+    attributes of the figure.
     """
     series = []
     for scored in group.scored_models:
@@ -155,27 +157,7 @@ def build_group_figure(
         )
         if values:
             series.append(FigureSeries(scored.model.name, values))
-    return Figure(series=(*series, *references), **attributes) if series else None
-
-
-def build_rows_figure(
-    group: ResultGroup,
-    get_rows: Callable[[Any], Iterable[Mapping[str, Any]]],
-    get_name: Callable[[Mapping[str, Any]], Any],
-    metric: str = "accuracy",
-    *,
-    y: str = "accuracy",
-    **attributes: Any,
-) -> Figure | None:
-    """Build a dot plot of a metric for the rows of a table in the scores, such as `by_operation`.
-
-    `get_rows` selects the rows from a model's scores, and `get_name` computes the position of a row.
-    """
-
-    def points(scores: Any) -> Iterable[tuple[str, Estimate]]:
-        return ((str(get_name(row)), row[metric]) for row in get_rows(scores))
-
-    return build_group_figure(group, points, y=y, kind="dots", **attributes)
+    return Figure(y=y, kind=kind, series=(*series, *references), **attributes) if series else None
 
 
 def _text(tick: float | str) -> str:
