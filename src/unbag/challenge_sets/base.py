@@ -32,9 +32,6 @@ from unbag.scoring.verification import compute_detection_scores, compute_verifie
 LAST: Final = 1_000
 """Default position of a set: after all sets that declare a position."""
 
-DEFAULT_SAMPLE: Final = 1_000
-"""Default number of source examples per set in the suite."""
-
 SKILL: Final = "skill"
 """Key of the skill score (`scoring.skill`) in the scores of every set. The value is None if the score is undefined."""
 
@@ -201,7 +198,7 @@ class ChallengeSet:
     # rows. The label order of a file of predictions is checked on them (`evaluation.prediction_labels`).
     corpus_pairs: Mapping[str, Any] | None = None
 
-    sample: int = DEFAULT_SAMPLE  # number of source examples that the suite draws
+    sample: int = 1_000  # number of source examples that the suite draws
     sample_options: Mapping[str, Any] = {}  # options that the suite sets if the user gives none of them
     sample_options_unless: frozenset[str] = frozenset()  # further options that switch `sample_options` off
     # Language of the corpora to which `sample_options` are restricted; "" for all pairs.
