@@ -275,6 +275,19 @@ def test_train_error_names_options_as_typed(arguments, message, capsys):
 
 
 @pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--labels a,b,c", "--labels: expected data, got none; pass --data, or omit --labels"),
+        ("--data=", "expected --data to be a path or text without control characters, got ''"),
+        ("--revision=", "expected --revision to be text without control characters, got ''"),
+    ],
+)
+def test_evaluate_error_names_options_as_typed(arguments, message):
+    done = CliRunner(env={"COLUMNS": "200"}).invoke(cli.app, ["evaluate", "m", "--sets", "plain", *arguments.split()])
+    assert message in f"{done.output} {done.exception}"
+
+
+@pytest.mark.parametrize(
     ("command", "option", "argument"),
     [
         ("evaluate", "--model", "MODEL"),

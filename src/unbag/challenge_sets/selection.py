@@ -41,6 +41,7 @@ class PairSelection:
         self.given: PairKwargs = cast("PairKwargs", parse_options(PAIR_OPTIONS, given))
         self.set_options: Mapping[str, Any] = self.given.get("options") or {}
         self.has_corpus = "data" not in self.given and "text" not in self.given
+        self._source = self._describe_source()
 
     def build_requests(
         self, names: Sequence[str], *, on_failure: Callable[[EvaluationFailure], None] | None = None
@@ -50,7 +51,6 @@ class PairSelection:
         `on_failure` is called with the failure of each set that cannot be built from these pairs, which is skipped.
         Without it, such a set raises.
         """
-        where = self._where()
         corpus, max_examples = self.given.get("corpus"), self.given.get("max_examples")
         options_of = {name: list_own_options(challenge_sets.get_challenge_set(name).Options) for name in names}
         for option in self.set_options:
@@ -87,7 +87,7 @@ class PairSelection:
                     on_failure(EvaluationFailure(name, loading.UnsuitablePairsError(str(error))))
                     continue
             self._validate_official_file(name, config, values)
-            requests.append(SetRequest(name, config, values | where, max_examples, **seed))
+            requests.append(SetRequest(name, config, values | self._source, max_examples, **seed))
         return requests
 
     def _validate_official_file(self, name: str, config: str | None, values: Mapping[str, Any]) -> None:
@@ -108,7 +108,7 @@ class PairSelection:
         own = {f"{name}.{option}": option for option in set_options}
         return for_all | {own[option]: value for option, value in self.set_options.items() if option in own}
 
-    def _where(self) -> dict[str, Any]:
+    def _describe_source(self) -> dict[str, Any]:
         """Collect the options that describe user-provided pairs or text; empty for a corpus."""
         given = self.given
         described = {name: value for name in _OF_DATA if (value := given.get(name))}

@@ -14,6 +14,7 @@ from unbag.cli.output import echo, set_log_level
 from unbag.cli.typer_utils import (
     Command,
     build_declared_option,
+    name_options_in_errors,
     sets_option,
     split_commas,
     split_paths,
@@ -183,8 +184,9 @@ class PairOptions(_PairOptions):
         corpus = self.corpus[0] if self.corpus else None
         given = {name: getattr(self, name) for name in PAIR_OPTIONS if name != "options"}
         given |= {"corpus": corpus, "columns": parse_columns(self.columns), "options": self._parse_set_options(names)}
-        pairs = PairSelection(**given)
         try:
+            with name_options_in_errors(PAIR_OPTIONS):
+                pairs = PairSelection(**given)
             requests = pairs.build_requests(names, on_failure=on_failure)
         except OptionError as error:
             raise typer.BadParameter(str(error)) from None

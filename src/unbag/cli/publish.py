@@ -211,16 +211,13 @@ def dataset(
     from unbag.hub.dataset import build_dataset_upload
     from unbag.utils import parallel
 
-    [request] = pairs.build_requests([name])
-    requests = [request]
-    if config and request.user_data_names:
-        if len(config) > 1:
+    requests = [request] = pairs.build_requests([name])
+    if config:
+        if request.user_data_names and len(config) > 1:
             raise typer.BadParameter(
                 f"--config: expected one name for --data or --text, got {', '.join(config)}; use a single name"
             )
-        requests = [replace(request, config=config[0])]
-    elif config:
-        if request.config != resolve_config(name, None, None, {})[0]:
+        if not request.user_data_names and request.config != resolve_config(name, None, None, {})[0]:
             raise typer.BadParameter("--config: cannot be combined with --corpus, --split or -o; remove one of them")
         requests = [replace(request, config=each) for each in dict.fromkeys(config)]
     with TemporaryDirectory(prefix="unbag-") as folder:

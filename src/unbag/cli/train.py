@@ -1,10 +1,8 @@
 """Training commands: one `unbag train RECIPE` per recipe in `trainers/`, with the options of its class."""
 
 import logging
-import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass
 from datetime import timedelta
 from functools import cache, partial
@@ -19,7 +17,7 @@ from unbag.cli import push as pushing
 from unbag.cli.options import App, Offline
 from unbag.cli.output import AsJson, create_cli_console, echo, is_quiet, print_failures, print_json
 from unbag.cli.progress import show_progress
-from unbag.cli.typer_utils import LIST, GreedyCommand, validate_output_folder
+from unbag.cli.typer_utils import LIST, GreedyCommand, name_options_in_errors, validate_output_folder
 from unbag.training.config import TrainConfig
 from unbag.training.recipes import load_recipes
 from unbag.utils.hf_jobs import validate_persistent_output
@@ -75,7 +73,7 @@ def _command(recipe: type[TrainConfig]) -> Callable[..., None]:
         }
         if labels := values.get("label_map"):
             values["label_map"] = ",".join(labels)
-        with _name_options_in_errors(list(arguments)):
+        with name_options_in_errors(arguments):
             failures = _train_and_publish(recipe(**values), given, seeds, sets)
         if failures:
             raise typer.Exit(1)
@@ -87,19 +85,6 @@ def _command(recipe: type[TrainConfig]) -> Callable[..., None]:
     ]
     command.__signature__ = Signature([*own, *shared])  # type: ignore[attr-defined]
     return command
-
-
-@contextmanager
-def _name_options_in_errors(fields: Sequence[str]) -> Iterator[None]:
-    """Replace the names of config fields in an error, which Python callers use, by the options of the command."""
-    # A name without an underscore, such as "corpus", may also be a word of the message.
-    name, compound = "|".join(fields), "|".join(each for each in fields if "_" in each)
-    is_first = rf"(?:{name})(?=: | = | to be | and (?:{name}): )"
-    pattern = rf"(?<![\w.-])(?:{is_first}|(?<=omit )(?:{name})\b|(?:{compound})\b(?!=))"
-    try:
-        yield
-    except ValueError as error:
-        raise ValueError(re.sub(pattern, lambda found: format_flag(found[0]), str(error))) from error
 
 
 def _train_and_publish(

@@ -1,7 +1,7 @@
 """Option parsing: comma-separated lists, validation of output paths, shell completion, and declared options."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -85,6 +85,20 @@ def usage_errors() -> Iterator[None]:
         yield
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
+
+
+@contextmanager
+def name_options_in_errors(names: Collection[str]) -> Iterator[None]:
+    """Replace the names of Python arguments or config fields in the message of an error by those of the options."""
+    # A name without an underscore, such as "corpus", may also be a word of the message.
+    name, compound = "|".join(names), "|".join(each for each in names if "_" in each)
+    before_value = rf"(?:{name})(?=: | = | to be | and (?:{name}): )"
+    pattern = rf"(?<![\w.-])(?:{before_value}|(?<=omit )(?:{name})\b|(?:{compound})\b(?!=))"
+    try:
+        yield
+    except ValueError as error:
+        error.args = (re.sub(pattern, lambda found: format_flag(found[0]), str(error)),)
+        raise
 
 
 def validate_output_folder(location: Any) -> Any:
