@@ -43,11 +43,6 @@ class TextLayout(NamedTuple):
     has_separator_line: bool = False  # whether the first line names the delimiter (`sep=;`)
     has_option: bool = False  # whether the user can set the encoding, so that errors suggest `--encoding`
 
-    @property
-    def has_byte_lines(self) -> bool:
-        """Whether the bytes of the file can be split into lines before they are decoded, so that errors name a byte."""
-        return self.encoding == UTF_8 and not self.has_old_line_ends
-
     def advise(self, codec: str) -> str:
         """Build the advice for text that the encoding cannot decode, but `codec` may."""
         condition = " if it was saved as Windows-1252" if codec == "cp1252" else ""
@@ -98,7 +93,8 @@ def detect_text_layout(
 
 def iter_decoded_lines(path: Path, layout: TextLayout) -> Iterator[tuple[int, str]]:
     """Iterate over line numbers (from 1) and decoded lines. Errors name the line."""
-    if not layout.has_byte_lines:
+    # Otherwise, the bytes of the file can be split into lines before they are decoded, so that errors name a byte.
+    if layout.encoding != UTF_8 or layout.has_old_line_ends:
         number = 0
         try:
             for number, text in iter_text_lines(path, layout.encoding):

@@ -33,7 +33,7 @@ from unbag.data.text.sentences import (
 from unbag.data.text.tagging import PIPELINE, precompute_annotations
 from unbag.data.text_layout import DEFAULT_LAYOUT, iter_decoded_lines
 from unbag.utils.files import atomic_write, get_cache_folder
-from unbag.utils.hashing import hash_named_files
+from unbag.utils.hashing import hash_named_files, hash_package_code
 from unbag.utils.options import suggest_name
 from unbag.utils.safe_io import DataError, validate_file
 
@@ -110,7 +110,7 @@ def build_text_file_names(files: Sequence[str]) -> list[str]:
 
 
 def open_text(
-    names: Sequence[str],
+    files: Sequence[str],
     *,
     pipeline: str = PIPELINE,
     split: str | None = None,
@@ -121,14 +121,13 @@ def open_text(
     """Open a text as a source of pairs: each sentence is paired with itself, with the label entailment.
 
     Parsing starts when the first row is read. The sentences are then cached (`unbag/sentences`) by the content of the
-    text and the identity of the parser. The text is files or folders (`list_text_files`), or a split of one Hub
-    dataset. `columns` names the text column in tables, under the key `text`.
+    text and the identity of the parser. The text is files (`list_text_files`), or a split of one Hub dataset. `columns`
+    names the text column in tables, under the key `text`.
     """
     if unknown := sorted(set(columns or {}) - {_COLUMN}):
         raise DataError(f"--columns: expected only {_COLUMN}=NAME, got {', '.join(unknown)}; remove the other columns")
     paragraphs: Callable[[], Paragraphs]
     column = (columns or {}).get(_COLUMN)
-    files = list_text_files(names)
     if readers.is_hub_id(files[0]):
         name = files[0]
         if split is None:
@@ -148,7 +147,7 @@ def open_text(
         name, split = origin, ""
     key = "\0".join([commit, str(column), str(config), split])
     # Cached per source to avoid loading the parser for each pass over the rows.
-    stored = cache(partial(_sentences, key, pipeline, paragraphs, str(names[0])))
+    stored = cache(partial(_sentences, key, pipeline, paragraphs, files[0]))
     return PairSource(
         name=name,
         split=split,
@@ -170,7 +169,8 @@ def _as_example(row: readers.DataRow) -> Example | str:
 def _sentences(key: str, pipeline: str, paragraphs: Callable[[], Paragraphs], where: str) -> Path:
     """Load the cached sentences of a text. If there are none, split, filter, parse and cache them."""
     parser = Parser(pipeline)
-    digest = hashlib.sha256(f"{key}\0{parser.identity}\0{_LAYOUT}\0{_rules_hash()}".encode()).hexdigest()[:32]
+    code = hash_package_code("data/user_text.py", "data/text/sentences.py", "data/text/paragraphs.py")
+    digest = hashlib.sha256(f"{key}\0{parser.identity}\0{_LAYOUT}\0{code}".encode()).hexdigest()[:32]
     path = get_cache_folder("sentences") / f"{digest}.parquet"
     if not path.is_file():
         if not is_english(text for _, text in islice(paragraphs(), _LANGUAGE_SAMPLE)):
@@ -188,15 +188,6 @@ def _sentences(key: str, pipeline: str, paragraphs: Callable[[], Paragraphs], wh
                 ]
                 writer.write_table(pa.Table.from_pylist(rows, schema=_SCHEMA))
     return path
-
-
-@cache
-def _rules_hash() -> str:
-    """Compute the hash of the code that selects sentences."""
-    digest = hashlib.sha256()
-    for file in (__file__, sentences.__file__, text_paragraphs.__file__):
-        digest.update(Path(str(file)).read_bytes())
-    return digest.hexdigest()
 
 
 def _candidates(paragraphs: Paragraphs) -> Iterator[SentenceCandidate]:

@@ -179,8 +179,6 @@ def fit_lexical_model(
     `l2` needs no held-out pairs.
     """
     gold = np.array([get_label_id(label) for label in labels], dtype=np.int64)
-    if len(pairs) != len(gold):
-        raise ValueError(f"labels: expected one label per pair, got {len(pairs)} pairs and {len(gold)} labels")
     vocabulary, matrix = FeatureVocabulary.fit(pairs)
     record: dict[str, Any] = {"pairs": len(pairs), "features": len(vocabulary), "seed": seed}
     if l2 is None:

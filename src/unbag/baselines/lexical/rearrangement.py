@@ -163,8 +163,6 @@ def rearrange_examples(
             f"k_te, k_dv: expected k_te of at least 1 and k_te + k_dv of at most the number of examples ({n:,}), got "
             f"k_te={n_test:,} and k_dv={n_validation:,}"
         )
-    if np.isnan(uncertainty).any():
-        raise ValueError("uncertainty: expected a number for each example, got NaN")
     hardest_first = np.array(sorted(range(n), key=lambda i: (-uncertainty[i], ids[i])), dtype=np.int64)
     test, rest = hardest_first[:n_test], np.sort(hardest_first[n_test:])
     keys = rng.generate_random_numbers(rng.compute_key(seed, "validation"), rest)
