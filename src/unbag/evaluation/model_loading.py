@@ -1,6 +1,7 @@
 """Loading of models by name or from an object: model types, options and predictors."""
 
 import copy
+import logging
 import re
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -27,6 +28,8 @@ from unbag.utils.errors import build_user_code_error
 from unbag.utils.hub import is_model_name
 from unbag.utils.options import format_flag, parse_options, suggest_name
 from unbag.utils.safe_io import validate_file
+
+logger = logging.getLogger(__name__)
 
 _NOT_RECORDED: Final = {
     "spending",  # counts requests; passed only by the library itself
@@ -74,7 +77,7 @@ def find_model_type(model: Any) -> ModelType:
     before, colon, _ = model.partition(":")
     if colon and not re.match(r"[A-Za-z]:[\\/]", model):  # `C:\…` is a folder on Windows
         return {"causal": CAUSAL, "endpoint": ENDPOINT}.get(before, FUNCTION)
-    return BUILT_IN if model in BASELINES and not Path(model).exists() else CLASSIFIER
+    return BUILT_IN if model in BASELINES else CLASSIFIER
 
 
 PROMPT_MARK: Final = " · "
@@ -273,6 +276,8 @@ def _load_by_name(model: str | Path, options: dict[str, Any]) -> Predictor:
 
     kind = find_model_type(model)
     if kind is BUILT_IN:
+        if Path(model).exists():
+            logger.warning("%s: the built-in model; pass ./%s for the model in the folder of this name", model, model)
         built_in: Predictor = BASELINES[str(model)](LexicalTrainingOptions(**options))
         return built_in
     if kind is FUNCTION:
