@@ -55,7 +55,7 @@ class Page:
         """Run all blocks."""
         for block in iter_blocks(self.text):
             if block.file:
-                Path(block.file).write_text(block.text, encoding="utf-8")
+                Path(block.file).write_text(stand_ins.substitute(block.text, self.services), encoding="utf-8")
                 sys.modules.pop(Path(block.file).stem, None)
             elif block.language == "python":
                 self._run_python(block)
@@ -220,7 +220,8 @@ def _list_small_options(arguments: Sequence[str]) -> list[str]:
     if values["corpus"] == ["ocnli"]:
         return [*small, "--sets", "permuted,swapped"]  # cs_lambda needs a Chinese pipeline
     sets = values.get("sets") or (() if path == "check" else ("cs_lambda",))
-    return [*small, "-o", "cs_lambda.max_train_pairs=200"] if "cs_lambda" in sets else small
+    has_cs_lambda = "cs_lambda" in sets and not values.get("text")
+    return [*small, "-o", "cs_lambda.max_train_pairs=200"] if has_cs_lambda else small
 
 
 def run_code(code: str, names: dict[str, Any]) -> int:

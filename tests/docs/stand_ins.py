@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -87,14 +88,16 @@ def write_hub(root: Path, shared: Path, models: Mapping[str, Path]) -> dict[tupl
     for kind, name in (("datasets", "RobZamp/sick"), ("models", "spacy/en_core_web_sm")):
         (root / kind / name).parent.mkdir(parents=True, exist_ok=True)
         (root / kind / name).symlink_to(shared / "hub" / kind / name)
-    dataset = root / "datasets/org/DATASET"
-    dataset.mkdir(parents=True)
-    (dataset / "README.md").write_text(_DATASET_CARD)
-    _write_claims(dataset / "test.csv", has_source=True)
+    for name in ("DATASET", "PAIRS"):
+        dataset = root / "datasets/org" / name
+        dataset.mkdir(parents=True)
+        (dataset / "README.md").write_text(_DATASET_CARD)
+    _write_claims(root / "datasets/org/DATASET/test.csv", has_source=True)
+    _write_pairs(root / "datasets/org/PAIRS/test.csv")
     named = {"org/MODEL", "org/MODEL-int8", "org/PRETRAINED"}  # also needed to prepare runs
     named |= {f"org/{name}" for page in PAGES for name in _HUB_NAME.findall(page.read_text(encoding="utf-8"))}
     for name in sorted(named.union(_WELL_KNOWN)):
-        if name not in ("org/DATASET", *STORED):
+        if name not in ("org/DATASET", "org/PAIRS", *STORED):
             shutil.copytree(models[_choose_kind(name)], root / "models" / name)
     name, _, commit = embeddings.DEFAULT.partition("@")
     pins["model", name] = commit
@@ -161,6 +164,11 @@ def _write_claims(path: Path, *, has_source: bool = False) -> None:
 def _write_pairs(path: Path) -> None:
     pairs = islice(demo.iter_demo_pairs("validation"), 90)
     rows = [{"premise": pair.premise, "hypothesis": pair.hypothesis, "label": pair.label} for pair in pairs]
+    if path.stem == "rag":
+        rows = [
+            {"contexts": [premise], "response": hypothesis, "faithful": label == "entailment"}
+            for premise, hypothesis, label in map(dict.values, rows)
+        ]
     if path.stem == "notes":
         rows = [
             {"old": old, "new": new, "conflict": int(label == "contradiction")}
@@ -200,6 +208,10 @@ def provide_file(path: Path, page: str, world: Path) -> None:
         for number, pairs in enumerate(([0, 150], [150, 300])):
             texts = [pair.premise for pair in list(demo.iter_demo_pairs("train"))[slice(*pairs)]]
             (path / f"{number}.md").write_text(" ".join(texts))
+    elif path.name == "saved":
+        _write_pairs(path.with_suffix(".parquet"))
+        rows = datasets.Dataset(pq.read_table(path.with_suffix(".parquet")))
+        datasets.DatasetDict({"test": rows}).save_to_disk(path)
     elif path.name == "copies":
         shutil.copytree(world / "official", path)
     elif path.suffix == ".jinja":
