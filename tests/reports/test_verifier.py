@@ -138,6 +138,7 @@ def test_compare_tests_named_metrics_except_average_precision(folders):
 def test_exports_contain_verification_metrics(folders):
     exported = run_tables.export_runs(folders)
     assert "**Verification metrics of sharp, dull**" in exported.text("md")
+    assert exported.text("md").count("| AUROC") == 1  # not among the metrics of the set, too
     assert "false entailment" in exported.text("latex")
     rows = list(csv.DictReader(io.StringIO(exported.text("csv"))))
     area = build_verified_result("sharp", 0.1).scores[VERIFICATION]["auroc"].value

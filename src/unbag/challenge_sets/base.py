@@ -97,7 +97,12 @@ SCORE: Final = MetricDefinition(
 
 VERIFIER: Final = tuple(
     MetricDefinition(
-        name, label, f"{VERIFICATION}.{path}", name not in _LOWER_IS_BETTER, other_path=other and f"{DETECTION}.{other}"
+        name,
+        label,
+        f"{VERIFICATION}.{path}",
+        name not in _LOWER_IS_BETTER,
+        roles=(),
+        other_path=other and f"{DETECTION}.{other}",
     )
     for name, label, path, other in (
         ("auroc", "AUROC", "auroc", "auroc"),
