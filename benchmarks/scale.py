@@ -39,7 +39,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from children import ended, started
 
@@ -109,10 +109,11 @@ def main() -> None:
     if args.gpu and not (args.model and args.data):
         parser.error("an estimate (--gpu) wants a --model to measure, on pairs of yours (--data)")
     from unbag.challenge_sets import get_challenge_set
-    from unbag.utils.options import parse_option
+    from unbag.utils.options import parse_text
 
     texts = dict(text.split("=", 1) for text in args.option)
-    options = {name: parse_option(get_challenge_set(args.set).Options, name, text) for name, text in texts.items()}
+    hints = get_type_hints(get_challenge_set(args.set).Options, include_extras=True)
+    options = {name: parse_text(name, hints[name], text) for name, text in texts.items()}
     record: dict[str, Any] = {"benchmark": "scale", "pairs": args.pairs, "set": args.set, "options": options}
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "pairs.parquet"  # several processes divide only Parquet files and Hub datasets

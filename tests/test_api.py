@@ -195,8 +195,8 @@ def test_evaluate_ids_without_label_map_are_rejected_before_building(monkeypatch
         ({"model": "causal:org/lm", "base_url": "http://x/v1"}, "base_url is for endpoint:NAME; causal:org/lm is"),
         ({"model": "org/model", "train_data": ["snli"]}, "train_data is for lexical, hypothesis-only or majority; org"),
         ({"device": "cpu"}, "device is for a Hub id or a folder or causal:ORG/LM; by_length is a function"),
-        ({"corpus": "snli"}, "expected one of --corpus and --data, got both"),
-        ({"data": None, "labels": list(LABELS)}, "labels: expected data, got none; pass --data"),
+        ({"corpus": "snli"}, "expected one of corpus and data, got both"),
+        ({"data": None, "labels": list(LABELS)}, "labels: expected data, got none; pass data, or omit labels"),
         ({"options": {"Q": 3}}, "no option 'Q'"),
         ({"sets": "permute"}, "expected one of the challenge sets"),
         ({"full": True}, "full: cannot be combined with sets"),
@@ -233,9 +233,9 @@ def test_evaluate_missing_file_is_reported_before_building(monkeypatch, tmp_path
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"dtype": "float23"}, "expected dtype to be float32, bfloat16, float16, got 'float23'"),
-        ({"batch_tokens": 0}, "expected batch_tokens to be a whole number of at least 1, got 0"),
-        ({"revision": ""}, "expected revision to be text without control characters, got ''"),
+        ({"dtype": "float23"}, "dtype: expected one of float32, bfloat16, float16, got 'float23'"),
+        ({"batch_tokens": 0}, "batch_tokens: expected a whole number of at least 1, got 0"),
+        ({"revision": ""}, "revision: expected printable text, got ''"),
         ({"threshold": 1.5}, "expected a probability of entailment from 0 to 1, or break-even, got 1.5"),
         ({"threshold": "high"}, "expected a probability of entailment from 0 to 1, or break-even, got 'high'"),
     ],

@@ -20,8 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from unbag.training.config import Fraction, NotNegative, PathText, TrainConfig, option
+from unbag.training.config import PathText, TrainConfig, option
 from unbag.training.recipes import SELF, DebiasConfig
+from unbag.utils.options import Fraction, NotNegative
 
 _CLARK = "[Clark et al. 2019](https://aclanthology.org/D19-1418)"
 _MAHABADI = "[Mahabadi et al. 2020](https://aclanthology.org/2020.acl-main.769)"
@@ -90,7 +91,7 @@ class Reweighting(_DebiasingRecipe):
     def _iter_errors(self) -> Iterator[str]:
         yield from super()._iter_errors()
         if self.balance:
-            yield "balance: not supported, because this recipe already weights pairs by the bias; omit balance"
+            yield "--balance: not supported, because this recipe already weights pairs by the bias; omit --balance"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +127,7 @@ class ConfidenceRegularization(_DebiasingRecipe):
     def _iter_errors(self) -> Iterator[str]:
         yield from super()._iter_errors()
         if self.teacher is not None and not (Path(self.teacher) / "config.json").is_file():
-            yield f"teacher: expected a model folder with config.json, got {self.teacher!r}"
+            yield f"--teacher: expected a model folder with config.json, got {self.teacher!r}"
 
     def build_prerequisite_configs(self, work_dir: Path) -> dict[str, TrainConfig]:
         """Build the configs of models that must be trained first, by purpose, such as `teacher`."""

@@ -35,8 +35,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
-from unbag.training.config import Count, Fraction, Limit, PathText, TrainConfig, option
+from annotated_types import Ge
+
+from unbag.training.config import PathText, TrainConfig, option
 from unbag.training.recipes import PROTOCOL_FIXED
+from unbag.utils.options import Count, Fraction
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +63,7 @@ class KFold(TrainConfig):
     official_file: Path | None = option(
         "Local copy of SICCK-Ground-Truth-apr24.csv (default: download).", None, panel="Data", is_bookkeeping=True
     )
-    folds: Annotated[int, Limit("at least 2", lambda value: value >= 2)] = option("Number of folds.", 5)
+    folds: Annotated[int, Ge(2)] = option("Number of folds.", 5)
     # `authors`: contiguous folds of the authors' file. Training pairs keep the direction, forward and reverse
     # entailment are both labelled entailment, and a random tenth is held out. With `spread` and `whole_seeds`, the
     # pairs of each seed are distributed over all folds, or stay in one fold. Training uses both directions of each

@@ -17,7 +17,8 @@ or without the command:
 import sys
 from dataclasses import dataclass
 
-from unbag.training.config import Count, Positive, TrainConfig, option
+from unbag.training.config import TrainConfig, option
+from unbag.utils.options import Count, Positive
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -36,8 +36,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from unbag.data.corpora import CORPORA
-from unbag.training.config import Count, Fraction, NotNegative, PathText, Positive, option
+from unbag.training.config import PathText, option
 from unbag.training.recipes import DebiasConfig
+from unbag.utils.options import Count, Fraction, NotNegative, Positive
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.request import SetRequest
@@ -101,17 +102,17 @@ cross-entropy with the predictions of the model before training ([Li & Hoiem \
         yield from super()._iter_errors()
         if self.bias != _MEND_BIAS and not self.uses_bias:
             yield (
-                f"bias_strength: expected a number above 0 for bias = {self.bias!r}, got 0; set bias_strength, or omit "
-                "bias"
+                f"--bias-strength: expected a number above 0 for --bias {self.bias}, got 0; set --bias-strength, or "
+                "omit --bias"
             )
         if self.distill and self.word_order != "natural":
             yield (
-                f"word_order: expected natural with distill, got {self.word_order}, because the original model "
-                "predicts pairs in natural order; omit distill"
+                f"--word-order: expected natural with --distill, got {self.word_order}, because the original model "
+                "predicts pairs in natural order; omit --distill"
             )
-        for name, given in (("sets", ", ".join(self.sets)), ("official_file", self.official_file)):
+        for flag, given in (("--sets", ", ".join(self.sets)), ("--official-file", self.official_file)):
             if given and self.no_evaluate:
-                yield f"no_evaluate: cannot be combined with {name} ({given}); omit {name} or no_evaluate"
+                yield f"--no-evaluate: cannot be combined with {flag} {given}; omit one of them"
 
     @property
     def uses_bias(self) -> bool:

@@ -32,8 +32,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS
-from unbag.training.config import Count, PathText, TrainConfig, option
+from unbag.training.config import PathText, TrainConfig, option
 from unbag.training.recipes import PROTOCOL_FIXED, HexConfig
+from unbag.utils.options import Count
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.requirements import Requirement
@@ -72,7 +73,7 @@ class Rearranged(HexConfig):
             if corpus.train and corpus.validation and corpus.test and len(corpus.labels) == len(LABELS)
         ]
         if len(self.corpus) != 1 or self.corpus[0] not in fitting:
-            yield f"corpus: expected exactly one of {', '.join(fitting)}, got {' '.join(self.corpus) or 'none'}"
+            yield f"--corpus: expected exactly one of {', '.join(fitting)}, got {' '.join(self.corpus) or 'none'}"
 
     def build_rearrangement_options(self) -> dict[str, Any]:
         """Build the options of the challenge set `resnli`, which rearranges the corpus."""

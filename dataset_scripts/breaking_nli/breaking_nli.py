@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from rich.console import RenderableType
@@ -16,7 +16,7 @@ from rich.console import RenderableType
 from unbag.baselines.lexical import embeddings
 from unbag.challenge_sets import requirements
 from unbag.challenge_sets.base import ACCURACY, ChallengeSet, MetricDefinition, Scores
-from unbag.challenge_sets.pairs import OfficialOptions, OfficialPairs, OneOf, Pairs
+from unbag.challenge_sets.pairs import OfficialOptions, OfficialPairs, Pairs
 from unbag.challenge_sets.papers import PublishedColumn
 from unbag.challenge_sets.perturbations import corpus_counts, names, substitution, vocabulary_split
 from unbag.challenge_sets.perturbations.corpus_counts import BigramCounts, CorpusCounts, is_bigram_file
@@ -37,6 +37,7 @@ from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.category_accuracy import find_tied_rows, score_breaking_nli
 from unbag.scoring.skill import RowScores
 from unbag.utils.hashing import hash_file
+from unbag.utils.options import Count
 
 _PAPER = "Glockner et al. 2018"
 _PLURAL = {
@@ -102,10 +103,10 @@ class BreakingNliOptions(OfficialOptions):
     neutral: bool = False
     prepositions: bool = True
     bigrams: Sequence[str] | None = None
-    min_bigrams: int | None = None
-    q: int = substitution.DEFAULT_Q
+    min_bigrams: Count | None = None
+    q: Count = substitution.DEFAULT_Q
     seed: int = substitution.DEFAULT_SEED
-    words: Annotated[str, OneOf(vocabulary_split.WORDS)] = vocabulary_split.ALL
+    words: vocabulary_split.Words = vocabulary_split.ALL
 
     def validate(self) -> None:
         given = [name for name in ("wordnet", "neutral", "bigrams") if getattr(self, name)]
@@ -121,8 +122,6 @@ class BreakingNliOptions(OfficialOptions):
                 "min_similarity: expected a number from -1 to 1 together with wordnet=true and embeddings, got "
                 f"{least:g} with wordnet={self.wordnet} and embeddings={self.embeddings}"
             )
-        # The constructor validates the options. The empty counts are placeholders.
-        Substituter(CorpusCounts(Counter(), Counter(), Counter()), self.q, self.min_bigram_count)
 
     @property
     def min_bigram_count(self) -> int:

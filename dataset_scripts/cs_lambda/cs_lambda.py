@@ -31,7 +31,7 @@ from unbag.data.text.tokens import SEGMENTER, is_segmenter_required, validate_la
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.compositionality_sensitivity import score_cs_lambda
 from unbag.utils import optional_deps
-from unbag.utils.options import validate_int
+from unbag.utils.options import Count, Fraction
 from unbag.utils.safe_io import validate_file
 
 MISLED = 0.7
@@ -64,9 +64,9 @@ class CsLambdaOptions(SetOptions):
     train_data: Sequence[str] | None = None
     lexical: str | None = None
     pipeline: str | None = None
-    max_train_pairs: int | None = None
+    max_train_pairs: Count | None = None
     folds: Annotated[int, Ge(2)] = fitting.FOLDS
-    min_lms: float = 0.0
+    min_lms: Fraction = 0.0
     seed: int = fitting.DEFAULT_SEED
 
     def validate(self) -> None:
@@ -76,10 +76,6 @@ class CsLambdaOptions(SetOptions):
                 f"train_data: expected training pairs in the language {self.sentence_language!r} for the lexical "
                 "model, got none; pass your own files with -o train_data=FILE"
             )
-        if self.max_train_pairs is not None:
-            validate_int("max_train_pairs", self.max_train_pairs, minimum=1)
-        if not 0 <= self.min_lms <= 1:
-            raise ValueError(f"min_lms: expected λ from 0 to 1, got {self.min_lms}")
         if self.lexical and (self.train_data or self.pipeline or self.max_train_pairs):
             raise ValueError(
                 "lexical: expected either a fitted model (lexical) or options to fit one "

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
 from rich.console import RenderableType
 
 from unbag.challenge_sets.base import ACCURACY, ChallengeSet, MetricDefinition
-from unbag.challenge_sets.pairs import OneOf, Pairs, SetOptions
+from unbag.challenge_sets.pairs import Pairs, SetOptions
 from unbag.challenge_sets.perturbations import vocabulary_split
 from unbag.challenge_sets.result import Result
 from unbag.challenge_sets.views import examples, figures, tables
@@ -36,7 +36,7 @@ class NegationOptions(SetOptions):
 
     seed: int = 13
     pipeline: str = PIPELINE
-    words: Annotated[str, OneOf(vocabulary_split.WORDS)] = vocabulary_split.ALL
+    words: vocabulary_split.Words = vocabulary_split.ALL
 
 
 class Negation(ChallengeSet):

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from annotated_types import Ge
+from annotated_types import Ge, Le
 from numpy.typing import NDArray
 from rich.console import RenderableType
 
@@ -29,14 +29,13 @@ from unbag.data.text import tokens
 from unbag.data.text.tagging import PIPELINE, Tagger, precompute_annotations
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.permutation_acceptance import ORIGINAL, score_permuted
-from unbag.scoring.pos_minitree import validate_definition
+from unbag.scoring.pos_minitree import Definition
 from unbag.scoring.skill import RowScores
 from unbag.scoring.validation import encode_names
 from unbag.utils import optional_deps
 
 _PAPER = "Sinha et al. 2021"
 _SIDES = ("premise", "hypothesis")
-_MOST_PERMUTATIONS = 10_000  # up to 100 MB for a usual pair, 2 GB for the longest sentences
 _MIN_ORDERS = 50  # from 50 permutations in a bin the standard error of their share is below 0.1
 _MIN_EXAMPLES = 10  # per bin, times q permutations: smaller bins depend on one or two examples
 _MEANINGS = {
@@ -85,24 +84,18 @@ class PermutedOptions(SetOptions):
 
     FILES: ClassVar[tuple[str, ...]] = ("minitrees",)
 
-    mode: str = permutation.BOTH
-    q: int = permutation.DEFAULT_Q
+    mode: permutation.Mode = permutation.BOTH
+    # All permutations of a pair are in memory at once: up to 100 MB for a usual pair, 2 GB for the longest sentences.
+    q: Annotated[int, Ge(1), Le(10_000)] = permutation.DEFAULT_Q
     min_words: Annotated[int, Ge(2)] = permutation.DEFAULT_MIN_WORDS  # a single word has no other position
     characters: bool = False
     minitrees: Sequence[str] | None = None
-    minitree_by: str = "code"
+    minitree_by: Definition = "code"
     pipeline: str = PIPELINE
     seed: int = permutation.DEFAULT_SEED
 
     def validate(self) -> None:
         tokens.validate_language(self.sentence_language)
-        permutation.Permuter(self.q, self.mode, self.seed)  # validates its options
-        if self.q > _MOST_PERMUTATIONS:
-            raise ValueError(
-                f"q: expected at most {_MOST_PERMUTATIONS:,} permutations per pair, since all permutations of a pair "
-                f"are in memory at once, got {self.q:,}; decrease q (the paper uses {permutation.DEFAULT_Q})"
-            )
-        validate_definition(self.minitree_by)
         if self.minitrees and self.sentence_language != "en":
             raise ValueError(f"minitrees: expected English pairs, got the language {self.sentence_language!r}")
         if self.characters and self.sentence_language != "zh":

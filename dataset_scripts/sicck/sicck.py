@@ -7,11 +7,12 @@ from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
+from annotated_types import Ge
 from rich.console import RenderableType
 from rich.table import Table
 
 from unbag.challenge_sets.base import ChallengeSet, MetricDefinition, Role
-from unbag.challenge_sets.pairs import OfficialOptions, OfficialPairs, OneOf, Pairs
+from unbag.challenge_sets.pairs import OfficialOptions, OfficialPairs, Pairs
 from unbag.challenge_sets.papers import PublishedColumn
 from unbag.challenge_sets.perturbations import sicck
 from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
@@ -26,7 +27,6 @@ from unbag.data.text.tagging import Tagger
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.natural_logic import MEASURES, build_four_way_labels, match_reversed_rows, score_sicck
 from unbag.scoring.skill import RowScores
-from unbag.utils.options import validate_int
 
 _PAPER = "Akoju et al. 2023"
 _TYPES = {
@@ -83,9 +83,9 @@ class SicckOptions(OfficialOptions):
             sentences without an auxiliary verb. Without a pipeline, these sentences are not used as seeds.
     """
 
-    space: Annotated[str, OneOf(sicck.SPACES)] = sicck.FOUR_WAY
-    folds: int = 5
-    folding: Annotated[str, OneOf(sicck.FOLDINGS)] = sicck.CONTIGUOUS
+    space: sicck.Space = sicck.FOUR_WAY
+    folds: Annotated[int, Ge(2)] = 5
+    folding: sicck.Folding = sicck.CONTIGUOUS
     seed: int = DEFAULT_SEED
     combinations: bool = False
     pipeline: str | None = None
@@ -93,7 +93,6 @@ class SicckOptions(OfficialOptions):
     def validate(self) -> None:
         """Validate the options."""
         # More folds than units would leave folds empty. The unit is the seed pair if whole seeds stay together.
-        validate_int("folds", self.folds, minimum=2)
         most = sicck.SEED_PAIRS if self.folding == sicck.WHOLE_SEEDS else sicck.PAIRS
         if self.is_official and self.folds > most:
             raise ValueError(f"folds: expected at most {most:,} for the authors' pairs, got {self.folds:,}")

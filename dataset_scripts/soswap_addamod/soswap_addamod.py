@@ -3,14 +3,13 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from annotated_types import Ge
 from rich.console import RenderableType
 
 from unbag.challenge_sets.base import ChallengeSet, MetricDefinition
-from unbag.challenge_sets.pairs import OneOf, Pairs, SetOptions
+from unbag.challenge_sets.pairs import Pairs, SetOptions
 from unbag.challenge_sets.papers import PublishedColumn
 from unbag.challenge_sets.perturbations import soswap_addamod, vocabulary_split
 from unbag.challenge_sets.perturbations.addamod import ADJECTIVE, DEFAULT_MIN_COUNT, DEFAULT_SEED
@@ -25,6 +24,7 @@ from unbag.data.text.tagging import PIPELINE, precompute_annotations
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.label_distribution import score_soswap_addamod
 from unbag.scoring.skill import MIN_LABEL_ROWS
+from unbag.utils.options import Count
 
 _TITLES = {"soswap": "SOSwap", "addamod": "AddAmod"}
 
@@ -43,12 +43,12 @@ class SoswapAddamodOptions(SetOptions):
             vocabulary that `unbag train … --augment` does not use); or `training` (all are in the other half).
     """
 
-    kind: Annotated[str, OneOf(soswap_addamod.KINDS)] = soswap_addamod.BOTH
+    kind: soswap_addamod.Kind = soswap_addamod.BOTH
     seed: int = DEFAULT_SEED
-    min_count: Annotated[int, Ge(1)] = DEFAULT_MIN_COUNT
+    min_count: Count = DEFAULT_MIN_COUNT
     attested_split: str | None = None
     pipeline: str = PIPELINE
-    words: Annotated[str, OneOf(vocabulary_split.WORDS)] = vocabulary_split.ALL
+    words: vocabulary_split.Words = vocabulary_split.ALL
 
     def validate(self) -> None:
         """Validate the split."""

@@ -4,6 +4,7 @@ import pytest
 import typer
 
 from unbag.cli.options import PairOptions, build_selected_requests
+from unbag.utils.options import OptionError
 
 
 def _build_requests(names, **options):
@@ -45,7 +46,7 @@ def test_option_with_set_name_applies_to_that_set():
     ],
 )
 def test_option_that_set_lacks_is_rejected(option, why):
-    with pytest.raises(typer.BadParameter, match=why):
+    with pytest.raises(OptionError, match=why):
         _build_requests(["permuted", "swapped"], set_option=[option])
 
 
@@ -70,9 +71,9 @@ def test_official_pairs_replaced_by_corpus_are_reported(capsys):
 def test_authors_file_beside_other_pairs_is_rejected_before_building(tmp_path, monkeypatch, options, source):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "notes.txt").write_text("A dog runs.\n")
-    with pytest.raises(typer.BadParameter) as caught:
+    with pytest.raises(OptionError) as caught:
         _build_requests(["plain", "breaking_nli"], **options)
-    assert caught.value.message == (
+    assert str(caught.value) == (
         f"--official-file (-o breaking_nli.file): cannot be combined with {source}, which generates breaking_nli from "
         "other pairs instead of the official file; omit one of them"
     )

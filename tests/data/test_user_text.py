@@ -6,11 +6,12 @@ import pytest
 from unbag.challenge_sets import loading, selection
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.challenge_sets.requirements import UnsuitablePairsError
-from unbag.challenge_sets.selection import OptionError, PairSelection
+from unbag.challenge_sets.selection import PairSelection
 from unbag.data.text.paragraphs import iter_markdown_paragraphs
 from unbag.data.text.sentences import find_character_exclusion_reason
 from unbag.data.user_text import list_text_files, open_text
 from unbag.hub.dataset import build_dataset_upload, choose_config_name
+from unbag.utils.options import OptionError
 from unbag.utils.safe_io import DataError
 
 MARKDOWN = """---

@@ -73,5 +73,5 @@ def test_set_name_selects_sample():
     assert (permuted.config, permuted.max_examples) == ("snli-validation", 50)
     assert cs_lambda.options["max_train_pairs"] == 20_000, "the suite's options, by which it is made in seconds"
     assert parse_requests("swapped", 7) == parse_requests(["swapped"], 7)
-    with pytest.raises(ValueError, match="max_examples: expected at least 1"):
+    with pytest.raises(ValueError, match="max_examples: expected a whole number of at least 1, got 0"):
         parse_requests("swapped", 0)

@@ -91,5 +91,5 @@ def test_strata_are_spread_evenly():
 
 
 def test_group_larger_than_batch_raises_error():
-    with pytest.raises(ValueError, match="batch_size: expected batches with room for a group of 3 added pairs"):
+    with pytest.raises(ValueError, match="--batch-size: expected room for a group of 3 added pairs"):
         build_epoch_batches(np.full(6, 9), 2, seed=0, epoch=0, strata=[[np.array([0, 1, 2])]])

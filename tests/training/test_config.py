@@ -13,6 +13,7 @@ from unbag.cli import train
 from unbag.training.config import TrainConfig, parse_weighted_corpus
 from unbag.training.recipes import DebiasConfig, HexConfig, find_recipe
 from unbag.training.record import build_train_command
+from unbag.utils.options import format_flag
 
 
 def build_config(config=TrainConfig, **options):
@@ -29,26 +30,33 @@ def test_train_config_invalid_values_are_all_reported():
             max_grad_norm=-1.0,
             word_order="backwards",
             precision="int8",
-            corpus=("snli=0",),
-            augment=("rhymes", "soswap=0", "negated=1.5", "swapped=5", "swapped"),
             report_to=("paper",),
         )
+    with pytest.raises(ValueError, match="expected") as combined:
+        build_config(
+            batch_size=4,
+            gradient_accumulation_steps=8,
+            corpus=("snli=0",),
+            augment=("rhymes", "soswap=0", "negated=1.5", "swapped=5", "swapped"),
+        )
     for said in (
-        "num_train_epochs: expected at least 1, got 0; batch_size: expected at least 1, got 0",
-        "learning_rate: expected a number above 0, got nan",
-        "warmup_ratio: expected a number from 0 to 1, got 1.5",
-        "max_grad_norm: expected a number of at least 0, got -1.0",
-        "word_order: expected one of natural, shuffled, permuted, got 'backwards'",
-        "precision: expected one of no, bf16, fp16, got 'int8'",
+        "--num-train-epochs: expected a whole number of at least 1, got 0; --batch-size: expected a whole number of at "
+        "least 1, got 0",
+        "--learning-rate: expected a number above 0, got nan",
+        "--warmup-ratio: expected a number of at least 0 and at most 1, got 1.5",
+        "--max-grad-norm: expected a number of at least 0, got -1.0",
+        "--word-order: expected one of natural, shuffled, permuted, got 'backwards'",
+        "--precision: expected one of no, bf16, fp16, got 'int8'",
+        "--gradient-accumulation-steps: expected at most --batch-size 4, got 8",
         "expected a weight above 0 after snli=, got '0'",
-        "augment: expected one of soswap, addamod, reversed, swapped, negated, substituted, negation, recombined, "
+        "--augment: expected one of soswap, addamod, reversed, swapped, negated, substituted, negation, recombined, "
         "contrast, got rhymes",
-        "augment: expected a number of pairs or a fraction between 0 and 1 after soswap=, got '0'",
-        "augment: expected a number of pairs or a fraction between 0 and 1 after negated=, got '1.5'",
-        "augment: expected each kind once, got swapped several times",
-        "report_to: expected trackers from mlflow, tensorboard, trackio, wandb, got paper",
+        "--augment: expected a number of pairs or a fraction between 0 and 1 after soswap=, got '0'",
+        "--augment: expected a number of pairs or a fraction between 0 and 1 after negated=, got '1.5'",
+        "--augment: expected each kind once, got swapped several times",
+        "--report-to: expected comma-separated values, each one of mlflow, tensorboard, trackio, wandb, got ('paper',)",
     ):
-        assert said in str(refused.value)
+        assert said in f"{refused.value} {combined.value}"
 
 
 @pytest.mark.parametrize(
@@ -57,39 +65,51 @@ def test_train_config_invalid_values_are_all_reported():
         (
             TrainConfig,
             {"gradient_accumulation_steps": 33},
-            "gradient_accumulation_steps: expected at most batch_size = 32",
+            "--gradient-accumulation-steps: expected at most --batch-size 32",
         ),
-        (TrainConfig, {"corpus": ()}, "corpus: expected at least one corpus or file, got none"),
-        (TrainConfig, {"augment": ("soswap",), "word_order": "shuffled"}, "augment: expected word_order = natural"),
+        (TrainConfig, {"corpus": ()}, "--corpus: expected at least one corpus or file, got none"),
+        (TrainConfig, {"augment": ("soswap",), "word_order": "shuffled"}, "--augment: expected --word-order natural"),
         (TrainConfig, {"language": "xx"}, "--language: expected a language code such as ar, bg, de,"),
         (TrainConfig, {"columns": ("premise",)}, "expected --columns premise=…,hypothesis=…,label=…, got 'premise'"),
-        (TrainConfig, {"labels": ("neutral",)}, "labels: expected a file in corpus or validation, got only named"),
+        (
+            TrainConfig,
+            {"labels": ("neutral",)},
+            "--labels: expected a file in --corpus or --validation, got only",
+        ),
         (TrainConfig, {"corpus": ("snli=many",)}, "expected a weight above 0 after snli=, got 'many'"),
-        (HexConfig, {"warm_start": 500}, "a fraction of the steps, from 0 to less than 1, got 500"),
-        (HexConfig, {"superficial_weight": -2}, "superficial_weight: expected a number of at least 0, got -2"),
-        (find_recipe("max_entropy"), {"alpha": 0.0}, "alpha: expected a number above 0"),
+        (HexConfig, {"warm_start": 500}, "--warm-start: expected a number of at least 0 and below 1, got 500"),
+        (HexConfig, {"superficial_weight": -2}, "--superficial-weight: expected a number of at least 0, got -2"),
+        (find_recipe("max_entropy"), {"alpha": 0.0}, "--alpha: expected a number above 0"),
         (
             find_recipe("max_entropy"),
             {"word_order": "permuted"},
-            "word_order: expected natural with alpha, got permuted",
+            "--word-order: expected natural with --alpha, got permuted",
         ),
-        (DebiasConfig, {"bias": "magic"}, "bias: expected lexical, hypothesis, both, self or a folder, got '"),
-        (DebiasConfig, {"anneal": math.nan}, "anneal: expected a number of at least 0"),
-        (DebiasConfig, {"hypothesis_only": True}, "hypothesis_only: not supported by debiasing, because a"),
-        (DebiasConfig, {"alpha": 1.0, "word_order": "shuffled"}, "got shuffled, because alpha"),
-        (DebiasConfig, {"bias": "self", "max_examples": 100}, "expected fewer than max_examples = 100"),
-        (DebiasConfig, {"balance": 2.0}, "balance: expected a number from 0 to 1"),
+        (DebiasConfig, {"bias": "magic"}, "--bias: expected lexical, hypothesis, both, self or a folder, got '"),
+        (DebiasConfig, {"anneal": math.nan}, "--anneal: expected a number of at least 0"),
+        (DebiasConfig, {"hypothesis_only": True}, "--hypothesis-only: not supported by debiasing, because a"),
+        (DebiasConfig, {"alpha": 1.0, "word_order": "shuffled"}, "got shuffled, because --alpha"),
+        (DebiasConfig, {"bias": "self", "max_examples": 100}, "expected fewer than --max-examples 100"),
+        (DebiasConfig, {"balance": 2.0}, "--balance: expected a number of at least 0 and at most 1"),
         (DebiasConfig, {"bias": "/", "augment": ("soswap",)}, "a biased model, got stored predictions"),
         (find_recipe("reweighting"), {"balance": 0.5}, "already weights pairs by the bias"),
-        (find_recipe("confidence_regularization"), {"teacher": "nowhere"}, "teacher: expected a model folder"),
-        (find_recipe("mend"), {"distill": 0.5, "alpha": 0.0, "word_order": "shuffled"}, "natural with distill"),
-        (find_recipe("mend"), {"bias": "both"}, "expected a number above 0 for bias = 'both', got 0"),
-        (find_recipe("mend"), {"sets": ("swapped",), "no_evaluate": True}, "cannot be combined with sets (swapped)"),
-        (find_recipe("mend"), {"official_file": "f", "no_evaluate": True}, "cannot be combined with official_file"),
-        (find_recipe("kfold"), {"folds": 1}, "folds: expected at least 2, got 1"),
-        (find_recipe("rearranged"), {"test_examples": 0}, "test_examples: expected at least 1, got 0"),
+        (find_recipe("confidence_regularization"), {"teacher": "nowhere"}, "--teacher: expected a model folder"),
+        (find_recipe("mend"), {"distill": 0.5, "alpha": 0.0, "word_order": "shuffled"}, "natural with --distill"),
+        (find_recipe("mend"), {"bias": "both"}, "expected a number above 0 for --bias both, got 0"),
+        (find_recipe("mend"), {"sets": ("swapped",), "no_evaluate": True}, "cannot be combined with --sets swapped"),
+        (find_recipe("mend"), {"official_file": "f", "no_evaluate": True}, "cannot be combined with --official-file f"),
+        (find_recipe("kfold"), {"folds": 1}, "--folds: expected a whole number of at least 2, got 1"),
+        (
+            find_recipe("rearranged"),
+            {"test_examples": 0},
+            "--test-examples: expected a whole number of at least 1, got 0",
+        ),
         *(
-            (find_recipe("rearranged"), {"corpus": corpus}, "corpus: expected exactly one of snli, mnli, anli, sick, ")
+            (
+                find_recipe("rearranged"),
+                {"corpus": corpus},
+                "--corpus: expected exactly one of snli, mnli, anli, sick",
+            )
             for corpus in (("ocnli",), ("snli", "mnli"), ("pairs.csv",))
         ),
     ],
@@ -150,7 +170,7 @@ def test_fixed_protocol_options_are_no_options(config):
     assert {"model", "seeds"} <= options.keys()
     assert config.FIXED.isdisjoint(options)
     for name, value in (("validation", ("snli",)), ("word_order", "shuffled"), ("augment_pairs", 3)):
-        with pytest.raises(ValueError, match=f"{name}: expected .* which this recipe requires, got"):
+        with pytest.raises(ValueError, match=f"{format_flag(name)}: expected .* which this recipe requires, got"):
             build_config(config, **{name: value})
 
 

@@ -251,7 +251,7 @@ def test_finished_run_is_not_repeated(finetune, options):
         ),
         (
             {"gradient_accumulation_steps": 5},
-            r"batch_size: expected a multiple of 5 \(1 processes .* = 5\), got 12",
+            r"--batch-size: expected a multiple of 5 \(1 processes .* 5\), got 12",
         ),
     ],
 )

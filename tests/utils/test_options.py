@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import Literal, get_type_hints
 
 import pytest
 
@@ -9,7 +10,17 @@ from unbag import challenge_sets
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.pairs import list_own_options
 from unbag.evaluation import model_loading
-from unbag.utils.options import OptionDescription, describe_options, parse_option
+from unbag.utils.options import (
+    Count,
+    Fraction,
+    OptionDescription,
+    OptionError,
+    ProperFraction,
+    describe_options,
+    format_flag,
+    parse_text,
+    validate_options,
+)
 
 
 @dataclass
@@ -22,12 +33,17 @@ class Config:
         names: whose.
         sure: whether.
         least: from where.
+        dtype: which.
     """
 
-    size: int | None = None
+    size: Count | None = None
     names: Sequence[str] | None = None
     sure: bool = False
-    least: float = 0.5
+    least: Fraction = 0.5
+    dtype: Literal["bf16", "fp16"] = "bf16"
+
+
+HINTS = get_type_hints(Config, include_extras=True)
 
 
 @pytest.mark.parametrize(
@@ -38,22 +54,54 @@ class Config:
         ("sure", "yes", True),
         ("sure", "False", False),
         ("least", "0.7", 0.7),
+        ("dtype", "fp16", "fp16"),
     ],
 )
 def test_text_is_parsed_by_field_type(name, text, value):
-    assert parse_option(Config, name, text) == value
+    assert parse_text(name, HINTS[name], text) == value
 
 
-@pytest.mark.parametrize(("name", "said"), [("size", "a whole number"), ("sure", "true or false"), ("least", "number")])
-def test_invalid_value_is_rejected(name, said):
-    with pytest.raises(ValueError, match=f"expected {name} to be .*{said}.*, got 'x'"):
-        parse_option(Config, name, "x")
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("size", "x", "a whole number of at least 1, got 'x'"),
+        ("size", "0", "a whole number of at least 1, got 0"),
+        ("size", "1.0", "a whole number of at least 1, got '1.0'"),
+        ("names", " , ", "comma-separated names, got ' , '"),
+        ("sure", "x", "true or false, got 'x'"),
+        ("least", "1.5", "a number of at least 0 and at most 1, got 1.5"),
+        ("least", "nan", "a number of at least 0 and at most 1, got nan"),
+        ("dtype", "size", "one of bf16, fp16, got 'size'"),
+    ],
+)
+def test_invalid_text_is_rejected(name, text, expected):
+    with pytest.raises(OptionError) as error:
+        parse_text(name, HINTS[name], text)
+    assert str(error.value) == f"{name}: expected {expected}"
+
+
+def test_invalid_values_are_all_reported_by_flag():
+    with pytest.raises(OptionError) as error:
+        validate_options(Config, {"size": True, "least": 2, "names": "snli", "sure": None, "dtype": None}, format_flag)
+    assert str(error.value) == (
+        "--size: expected a whole number of at least 1, got True; --names: expected comma-separated names, got 'snli'; "
+        "--sure: expected true or false, got None; --least: expected a number of at least 0 and at most 1, got 2; "
+        "--dtype: expected one of bf16, fp16, got None"
+    )
+
+
+def test_upper_limit_may_be_excluded():
+    assert parse_text("dropout", ProperFraction, "0") == 0
+    with pytest.raises(OptionError, match="dropout: expected a number of at least 0 and below 1, got 1"):
+        parse_text("dropout", ProperFraction, "1")
 
 
 def test_options_have_descriptions():
-    size, *_, least = describe_options(Config)
-    assert size == OptionDescription("size", None, "how many, which may take two lines.", "a whole number", "1000")
-    assert least == OptionDescription("least", 0.5, "from where.", "a number", "0.5")
+    size, *_, least, dtype = describe_options(Config)
+    meaning = "how many, which may take two lines."
+    assert size == OptionDescription("size", None, meaning, "a whole number of at least 1", "1000")
+    assert least == OptionDescription("least", 0.5, "from where.", "a number of at least 0 and at most 1", "0.5")
+    assert dtype == OptionDescription("dtype", "bf16", "which.", "one of bf16, fp16", "bf16")
 
 
 @pytest.mark.parametrize("name", challenge_sets.list_set_names())
@@ -61,12 +109,13 @@ def test_every_option_of_every_set_is_parsed_and_described(name):
     config = challenge_sets.get_challenge_set(name).get_builder_class().BUILDER_CONFIG_CLASS
     known = [option for option in loading.describe_set_options(name) if option.name in {f.name for f in fields(config)}]
     assert len(known) == len(list_own_options(challenge_sets.get_challenge_set(name).Options))
+    hints = get_type_hints(config, include_extras=True)
     for option in known:
         assert option.meaning, f"{config.__name__}.{option.name} is not in the docstring"
-        if option.default is not None and not isinstance(option.default, tuple):
-            assert parse_option(config, option.name, str(option.default)) == option.default
+        if option.default not in (None, "") and not isinstance(option.default, tuple):
+            assert parse_text(option.name, hints[option.name], str(option.default)) == option.default
         if option.example is not None:
-            assert parse_option(config, option.name, option.example) not in (None, "", ())
+            assert parse_text(option.name, hints[option.name], option.example) not in (None, "", ())
 
 
 def test_windows_path_is_no_function():

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from unbag import scripts
 from unbag.challenge_sets.base import ChallengeSet
-from unbag.utils.options import suggest_name
+from unbag.utils.options import OptionError, suggest_name
 
 GROUP: Final = "unbag.challenge_sets"
 _FOLDER: Final = "dataset_scripts"
@@ -37,7 +37,7 @@ def get_challenge_set(name: str) -> ChallengeSet:
         key = "_".join(name.strip().lower().replace("-", " ").split())
         parts = [each for each in list_set_names() if key and key in each]
         suggestion = suggest_name(parts[0] if parts else key, list_set_names())
-        raise ValueError(
+        raise OptionError(
             f"expected one of the challenge sets {', '.join(list_set_names())}, got {name!r}{suggestion}; "
             "for a set from another package, install that package"
         )

@@ -31,6 +31,7 @@ from unbag.data.text.tagging import ALL
 from unbag.data.user_text import list_text_files
 from unbag.utils import checksums, parallel
 from unbag.utils.hashing import hash_file, hash_package_code
+from unbag.utils.options import validate_options
 from unbag.utils.safe_io import validate_file
 
 _MAKES_ROWS: Final = ("data", "challenge_sets", "baselines", "scoring", "utils/rng.py")
@@ -106,6 +107,7 @@ class ChallengeSetBuilder(_RestoredFromSet, datasets.ArrowBasedBuilder):
     _span: int  # first row of the span of the source that `iter_tables` is processing
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        validate_options(self.BUILDER_CONFIG_CLASS, kwargs)
         module = str(sys.modules[type(self).__module__].__file__)
         data = str(kwargs.get("data") or "")
         if kwargs.get("embeddings"):
@@ -267,7 +269,6 @@ class ChallengeSetBuilder(_RestoredFromSet, datasets.ArrowBasedBuilder):
         config, challenge_set = self.config, self.challenge_set
         if not config.is_official:
             config.validate_pairs()
-        config.validate_annotations()
         config.validate()
         if challenge_set.language not in ("", config.sentence_language):
             language = LANGUAGES[challenge_set.language]

@@ -16,7 +16,7 @@ from unbag.data import corpora
 from unbag.data.corpora import CORPORA, LANGUAGES
 from unbag.data.readers import is_corrupted_cache_error
 from unbag.utils import parallel
-from unbag.utils.options import OptionDescription, describe_options, suggest_name, validate_options
+from unbag.utils.options import OptionDescription, OptionError, describe_options, suggest_name
 
 DEFAULT_CORPUS: Final = "snli"
 
@@ -45,8 +45,7 @@ def create_builder(name: str, config: str | None = None, *, cache_dir: Path | No
         raise _unknown_config_error(name, config, cls.builder_configs)
     config_options = [option.name for option in fields(cls.BUILDER_CONFIG_CLASS)]
     if unknown := sorted(set(options) - set(config_options)):
-        raise ValueError(f"the {name} set has no option {', '.join(map(repr, unknown))}; use {config_options}")
-    validate_options(cls.BUILDER_CONFIG_CLASS, options)
+        raise OptionError(f"the {name} set has no option {', '.join(map(repr, unknown))}; use {config_options}")
     text_options = {option: _as_text(value) for option, value in options.items()}
     return cls(config_name=config, dataset_name=f"unbag_{name}", cache_dir=cache_dir, **text_options)
 

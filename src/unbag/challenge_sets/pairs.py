@@ -5,9 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, ClassVar, Final, Literal, TypeVar, get_type_hints
-
-from annotated_types import Ge
+from typing import Any, ClassVar, Final, Literal, TypeVar
 
 from unbag.data.corpora import CORPORA, OFFICIAL, get_corpus, validate_language_code
 from unbag.data.downloads import PinnedFile, fetch_pinned_file, find_local_copy
@@ -18,13 +16,6 @@ from unbag.utils.files import atomic_write, get_cache_folder
 
 OFFICIAL_FILE: Final = "file"
 """Option of the sets with authors' published pairs."""
-
-
-@dataclass(frozen=True)
-class OneOf:
-    """Annotation of an option with a fixed set of values."""
-
-    values: Sequence[str]
 
 
 @dataclass
@@ -55,17 +46,7 @@ class SetOptions:
     join_passages: bool = False  # whether to join a premise that is a list of passages by blank lines
 
     def validate(self) -> None:
-        """Validate the options of the set. Those of the pairs, and the annotations, have been validated before."""
-
-    def validate_annotations(self) -> None:
-        """Validate the options that are annotated with `OneOf` or `annotated_types.Ge`."""
-        for name, hint in get_type_hints(type(self), include_extras=True).items():
-            value = getattr(self, name)
-            for limit in getattr(hint, "__metadata__", ()):
-                if isinstance(limit, OneOf) and value not in limit.values:
-                    raise ValueError(f"{name}: expected one of {', '.join(limit.values)}, got {value!r}")
-                if isinstance(limit, Ge) and value is not None and value < limit.ge:
-                    raise ValueError(f"{name}: expected at least {limit.ge}, got {value}")
+        """Validate combinations of the options. The type of each one, and the pairs, have been validated before."""
 
     def validate_pairs(self) -> None:
         """Validate the options that select the pairs."""

@@ -27,7 +27,7 @@ from unbag.data.text.tokens import has_word_tokenizer
 from unbag.utils import rng
 from unbag.utils.files import atomic_write
 from unbag.utils.hashing import hash_columns
-from unbag.utils.options import validate_int, validate_options
+from unbag.utils.options import Count, validate_options
 from unbag.utils.redaction import extract_first_line
 from unbag.utils.safe_io import DataError, parse_json, validate_file
 
@@ -50,14 +50,12 @@ class SetRequest:
     # Options of the set; for data of your own also `data` or `text`, `columns`, …
     # (`unbag.challenge_sets.loading.create_builder`).
     options: Mapping[str, Any] = field(default_factory=dict)
-    max_examples: int | None = None  # maximum number of source examples to draw; None for all
+    max_examples: Count | None = None  # maximum number of source examples to draw; None for all
     seed: int = DEFAULT_SEED  # random seed for sampling
 
     def __post_init__(self) -> None:
         """Validate the fields, for commands and for Python callers."""
         validate_options(SetRequest, vars(self))
-        if self.max_examples is not None:
-            validate_int("max_examples", self.max_examples, minimum=1)
 
     @property
     def user_data_names(self) -> list[str]:

@@ -8,7 +8,7 @@ drawn together with all rows made from it, e.g. all permutations. The draw depen
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
-from typing import Any, Final, Unpack, cast
+from typing import Any, Final, Unpack, cast, get_type_hints
 
 from unbag import challenge_sets
 from unbag.challenge_sets import loading
@@ -19,29 +19,26 @@ from unbag.data import corpora
 from unbag.data.corpora import CORPORA
 from unbag.data.pair_options import PAIR_OPTIONS, PairKwargs
 from unbag.data.user_text import LANGUAGE, list_text_files
-from unbag.utils.options import parse_option, parse_options, suggest_name
+from unbag.utils.options import OptionError, parse_options, parse_text, suggest_name, validate
 
 _OF_DATA: Final = ("columns", "labels", "language", "encoding", "join_passages")
 """Options that describe user-provided pairs."""
 
 
-class OptionError(ValueError):
-    """Raised for an option that no challenge set supports, or that conflicts with another option."""
-
-
 class PairSelection:
     """The source pairs of one or more challenge sets, and the options of these sets (`data.pair_options.PairKwargs`).
 
-    The value of a set option may be text, as on the command line.
+    The value of a set option may be text, as on the command line. `format_name` formats the names of options in error
+    messages.
     """
 
-    def __init__(self, **given: Unpack[PairKwargs]) -> None:
+    def __init__(self, format_name: Callable[[str], str] = str, /, **given: Unpack[PairKwargs]) -> None:
         if unknown := sorted(given.keys() - PAIR_OPTIONS.keys()):
             raise TypeError(f"expected an option of pairs, got {unknown[0]!r}{suggest_name(unknown[0], PAIR_OPTIONS)}")
-        self.given: PairKwargs = cast("PairKwargs", parse_options(PAIR_OPTIONS, given))
+        self.given: PairKwargs = cast("PairKwargs", parse_options(PAIR_OPTIONS, given, format_name))
         self.set_options: Mapping[str, Any] = self.given.get("options") or {}
         self.has_corpus = "data" not in self.given and "text" not in self.given
-        self._source = self._describe_source()
+        self._source = self._describe_source(format_name)
 
     def build_requests(
         self, names: Sequence[str], *, on_failure: Callable[[EvaluationFailure], None] | None = None
@@ -108,43 +105,38 @@ class PairSelection:
         own = {f"{name}.{option}": option for option in set_options}
         return for_all | {own[option]: value for option, value in self.set_options.items() if option in own}
 
-    def _describe_source(self) -> dict[str, Any]:
+    def _describe_source(self, format_name: Callable[[str], str]) -> dict[str, Any]:
         """Collect the options that describe user-provided pairs or text; empty for a corpus."""
         given = self.given
         described = {name: value for name in _OF_DATA if (value := given.get(name))}
-        if self.has_corpus:
-            if described:
-                name = next(iter(described))
-                raise OptionError(f"{name}: expected data, got none; pass --data, or omit {name}")
-            return {}
-        if "text" in given and ("corpus" in given or "data" in given):
-            raise OptionError("expected one of --corpus, --data and --text, got several; pass only one")
-        if "corpus" in given:
-            raise OptionError("expected one of --corpus and --data, got both; omit one of them")
+        sources = [format_name(name) for name in ("corpus", "data", "text") if name in given]
+        if len(sources) > 1:
+            raise OptionError(f"expected one of {' and '.join(sources)}, got both; omit one of them")
         if "data" in given:
             return {"data": given["data"], "language": "en", "source_split": given.get("split"), **described}
-        if "labels" in described:
-            raise OptionError(
-                "labels: cannot be combined with a text, because its sentences are unlabelled; omit labels"
-            )
-        if name := next((name for name in ("encoding", "join_passages") if name in described), ""):
-            raise OptionError(f"{name}: expected data, got a text, which must be UTF-8; omit {name}")
+        data = format_name("data")
+        if "text" not in given:
+            if described:
+                name = format_name(next(iter(described)))
+                raise OptionError(f"{name}: expected {data}, got none; pass {data}, or omit {name}")
+            return {}
         if described.pop("language", LANGUAGE) != LANGUAGE:
+            language = format_name("language")
+            raise OptionError(f"{language}: expected {LANGUAGE} for a text, got {given['language']}; omit {language}")
+        if of_pairs := [format_name(name) for name in described if name != "columns"]:
             raise OptionError(
-                f"language: expected {LANGUAGE} for a text, got {given['language']}, which is not supported; omit the "
-                "language"
+                f"{of_pairs[0]}: expected {data}, got a text, which has no labels and is UTF-8; omit {of_pairs[0]}"
             )
         texts: Any = given["text"]  # parsed to a list
         return {"text": list_text_files(texts), "source_split": given.get("split"), **described}
 
 
 def _parse_set_option(name: str, option: str, value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    try:
-        return parse_option(challenge_sets.get_challenge_set(name).Options, option, value)
-    except ValueError as error:
-        raise OptionError(str(error)) from None
+    hint = get_type_hints(challenge_sets.get_challenge_set(name).Options, include_extras=True)[option]
+    if isinstance(value, str):
+        return parse_text(option, hint, value)
+    validate(option, hint, value)
+    return value
 
 
 def _unknown_option_message(option: str, options_of: Mapping[str, Iterable[str]]) -> str:

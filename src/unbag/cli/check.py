@@ -114,6 +114,7 @@ def check(
     """
     from unbag.challenge_sets.results import FILE, read_results
     from unbag.evaluation.gates import check_gates, select_results_of_single_model
+    from unbag.evaluation.model_loading import BUILT_IN, find_model_type
     from unbag.evaluation.verdict import compute_model_verdict
     from unbag.inference.distributed import connect_process_group
     from unbag.reports import badge as badges
@@ -121,7 +122,7 @@ def check(
 
     gates = gate_options.build_gates()
     before = gates.earlier_run
-    run = _results_file(Path(model))
+    run = None if find_model_type(model) is BUILT_IN else _results_file(Path(model))
     if run is None:
         earlier: config_file.EarlierOptions | None = None
         compared: Sequence[str] = ()

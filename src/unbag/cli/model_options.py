@@ -13,9 +13,9 @@ import typer
 from unbag.cli import config_file, typer_utils
 from unbag.cli.options import Offline
 from unbag.cli.output import echo
-from unbag.cli.typer_utils import build_declared_option, name_options_in_errors
+from unbag.cli.typer_utils import build_declared_option
 from unbag.inference.options import MODEL_OPTIONS, BuiltInKwargs, ClassifierKwargs
-from unbag.utils.options import parse_options
+from unbag.utils.options import format_flag, parse_options
 
 if TYPE_CHECKING:
     from unbag.inference.llm.client import EndpointUsage
@@ -75,8 +75,7 @@ class ModelOptions(_LoadingOptions):
     @cached_property
     def loading_options(self) -> dict[str, Any]:
         """Given options of models, parsed for `unbag.evaluation.model_loading.load_predictor`."""
-        with name_options_in_errors(MODEL_OPTIONS):
-            return parse_options(MODEL_OPTIONS, {name: getattr(self, name) for name in MODEL_OPTIONS})
+        return parse_options(MODEL_OPTIONS, {name: getattr(self, name) for name in MODEL_OPTIONS}, format_flag)
 
     @property
     def disabled_baselines(self) -> dict[str, bool]:

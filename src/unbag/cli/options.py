@@ -14,15 +14,15 @@ from unbag.cli.output import echo, set_log_level
 from unbag.cli.typer_utils import (
     Command,
     build_declared_option,
-    name_options_in_errors,
     sets_option,
     split_commas,
     split_paths,
-    usage_errors,
 )
 from unbag.data.corpora import OFFICIAL, PAPER_CORPORA, get_corpus
 from unbag.data.pair_options import PAIR_OPTIONS
-from unbag.utils.options import COLUMNS_GIVEN, LIST, parse_name_values
+from unbag.utils.options import COLUMNS_GIVEN, LIST, OptionError, format_flag, parse_name_values
+from unbag.utils.redaction import redact
+from unbag.utils.terminal import escape_control_chars
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import EvaluationFailure
@@ -82,8 +82,11 @@ def expand_options(command: Callable[..., None]) -> Callable[..., None]:
         verbosity = groups.pop("verbosity")
         if verbosity.quiet and verbosity.verbose:
             raise typer.BadParameter("expected one of --quiet and --verbose, got both; remove one")
-        with set_log_level(quiet=verbosity.quiet, verbose=verbosity.verbose):
-            command(**groups, **arguments)
+        try:
+            with set_log_level(quiet=verbosity.quiet, verbose=verbosity.verbose):
+                command(**groups, **arguments)
+        except OptionError as error:
+            raise typer.BadParameter(escape_control_chars(redact(str(error)))) from None
 
     # Typer reads the options of a command from its signature and its annotations.
     options = [option for name, option in declared.items() if name not in kinds]
@@ -175,7 +178,7 @@ class PairOptions(_PairOptions):
     ) -> "list[SetRequest]":
         """Build one request per set. Sets that cannot be built from these pairs are passed to `on_failure`."""
         from unbag.challenge_sets import get_challenge_set
-        from unbag.challenge_sets.selection import OptionError, PairSelection
+        from unbag.challenge_sets.selection import PairSelection
 
         if self.corpus is not None and len(self.corpus) != 1:
             raise typer.BadParameter(
@@ -184,12 +187,7 @@ class PairOptions(_PairOptions):
         corpus = self.corpus[0] if self.corpus else None
         given = {name: getattr(self, name) for name in PAIR_OPTIONS if name != "options"}
         given |= {"corpus": corpus, "columns": parse_columns(self.columns), "options": self._parse_set_options(names)}
-        try:
-            with name_options_in_errors(PAIR_OPTIONS):
-                pairs = PairSelection(**given)
-            requests = pairs.build_requests(names, on_failure=on_failure)
-        except OptionError as error:
-            raise typer.BadParameter(str(error)) from None
+        requests = PairSelection(format_flag, **given).build_requests(names, on_failure=on_failure)
         for request in requests:
             if corpus and request.config != OFFICIAL and get_challenge_set(request.name).official:
                 line = f"{request.name}: generated from {corpus}; remove --corpus to use the authors' original pairs"
@@ -202,8 +200,7 @@ class PairOptions(_PairOptions):
 
         described = [option for name in names for option in loading.describe_set_options(name)]
         lists = frozenset(option.name for option in described if option.expected == LIST)
-        with usage_errors():
-            texts = parse_name_values(self.set_option or (), "-o NAME=VALUE", lists)
+        texts = parse_name_values(self.set_option or (), "-o NAME=VALUE", lists)
         if self.official_file is not None:
             if OFFICIAL_FILE_OPTION in texts:
                 raise typer.BadParameter("expected one of --official-file and -o file=…, got both; remove one")
@@ -217,8 +214,7 @@ class PairOptions(_PairOptions):
 
 def parse_columns(parts: Sequence[str] | None) -> dict[str, str]:
     """Parse the value of `--columns`."""
-    with usage_errors():
-        return parse_name_values(parts or (), COLUMNS_GIVEN)
+    return parse_name_values(parts or (), COLUMNS_GIVEN)
 
 
 ALL: Final = "all"

@@ -64,9 +64,11 @@ def validate_push_target(repo_id: str | None, models: Sequence[str], data: str |
     """
     if repo_id is None:
         return
+    from unbag.evaluation.model_loading import BUILT_IN, find_model_type
+
     if data:
         raise typer.BadParameter(f"{PUSH_OPTION}: expected results on a corpus, got --data {data}; remove one of them")
-    if folders := [model for model in models if Path(model).is_dir()]:
+    if folders := [model for model in models if Path(model).is_dir() and find_model_type(model) is not BUILT_IN]:
         raise typer.BadParameter(
             f"{PUSH_OPTION}: expected a Hub model, got the folder {folders[0]}; run `unbag publish model` first"
         )

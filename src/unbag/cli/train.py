@@ -9,7 +9,7 @@ from functools import cache, partial
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Annotated, Any, Final, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Final, get_origin, get_type_hints
 
 import typer
 
@@ -17,11 +17,11 @@ from unbag.cli import push as pushing
 from unbag.cli.options import App, Offline
 from unbag.cli.output import AsJson, create_cli_console, echo, is_quiet, print_failures, print_json
 from unbag.cli.progress import show_progress
-from unbag.cli.typer_utils import LIST, GreedyCommand, name_options_in_errors, validate_output_folder
+from unbag.cli.typer_utils import LIST, GreedyCommand, validate_output_folder
 from unbag.training.config import TrainConfig
 from unbag.training.recipes import load_recipes
 from unbag.utils.hf_jobs import validate_persistent_output
-from unbag.utils.options import format_flag
+from unbag.utils.options import format_flag, parse_text
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import EvaluationFailure
@@ -66,16 +66,15 @@ def _command(recipe: type[TrainConfig]) -> Callable[..., None]:
 
     def command(**arguments: Any) -> None:
         given = _RunOptions(**{each.name: arguments.pop(each.name) for each in shared})
-        seeds, sets = _read("seeds", given.seeds, int), _read("evaluate", given.evaluate, str)
+        seeds = _parse_list("seeds", tuple[int, ...], given.seeds)
+        sets = _parse_list("evaluate", tuple[str, ...], given.evaluate)
         values: dict[str, Any] = {
-            name: _read(name, value, get_args(hints[name])[0]) if get_origin(hints[name]) is tuple else value
+            name: _parse_list(name, hints[name], value) if get_origin(hints[name]) is tuple else value
             for name, value in arguments.items()
         }
         if labels := values.get("label_map"):
             values["label_map"] = ",".join(labels)
-        with name_options_in_errors(arguments):
-            failures = _train_and_publish(recipe(**values), given, seeds, sets)
-        if failures:
+        if _train_and_publish(recipe(**values), given, seeds, sets):
             raise typer.Exit(1)
 
     own = [
@@ -115,7 +114,7 @@ def _train_and_publish(
 
 
 def _parameter(field: Field[Any], declared: Mapping[str, Any], hint: Any) -> Parameter:
-    """Build the option for a config field. A tuple is passed as a list of texts, which `_read` parses."""
+    """Build the option for a config field. A tuple is passed as a list of texts, which `_parse_list` parses."""
     name, default = field.name, Parameter.empty if field.default is MISSING else field.default
     # The config parses the text of a label map.
     is_list = get_origin(hint) is tuple or name == "label_map"
@@ -163,17 +162,9 @@ class _RunOptions:
     as_json: AsJson = False
 
 
-def _read(name: str, given: Sequence[str] | None, kind: Callable[[str], Any]) -> tuple[Any, ...]:
+def _parse_list(name: str, hint: Any, given: Sequence[str] | None) -> Any:
     text = ",".join(given or ())
-    try:
-        values = tuple(kind(part.strip()) for part in text.split(",") if part.strip())
-    except ValueError:
-        raise typer.BadParameter(
-            f"{format_flag(name)}: expected comma-separated numbers, got {text!r}; use a list such as 1,2,3"
-        ) from None
-    if text and not values:  # otherwise commas alone would count as an option without a value
-        raise typer.BadParameter(f"{format_flag(name)}: expected comma-separated values, got {text!r}; add a value")
-    return values
+    return parse_text(format_flag(name), hint, text) if text else ()
 
 
 def _run(config: Any, seeds: Sequence[int], sets: Sequence[str], *, as_json: bool) -> "list[EvaluationFailure]":

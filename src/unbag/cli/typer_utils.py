@@ -1,7 +1,7 @@
 """Option parsing: comma-separated lists, validation of output paths, shell completion, and declared options."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -29,7 +29,7 @@ def split_commas(values: list[str] | None) -> list[str] | None:
     ['permuted', 'swapped', 'plain']
     """
     # Commas alone must not count as an absent option.
-    names = [value for value in split_names(*values) if value] if values else values
+    names = list(split_names(*values)) if values else values
     if values and not names:
         raise typer.BadParameter(f"expected comma-separated names, got {','.join(values)!r}; add a name")
     return names
@@ -55,9 +55,8 @@ class Command(TyperCommand):
         given = {arg.partition("=")[0] for arg in args} - {name for each in self.params for name in each.opts}
         for option in given if not ctx.resilient_parsing else ():  # the shell completion ignores errors
             if word := arguments.get(option) or arguments.get(option.removesuffix("s")):
-                raise typer.BadParameter(
-                    f"{option}: expected the argument {word}, got an option; use `{ctx.command_path} {word}`", ctx
-                )
+                usage = " ".join([ctx.command_path, *metavars])
+                raise typer.BadParameter(f"{option}: expected the argument {word}, got an option; use `{usage}`", ctx)
         return super().parse_args(ctx, args)
 
 
@@ -85,20 +84,6 @@ def usage_errors() -> Iterator[None]:
         yield
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
-
-
-@contextmanager
-def name_options_in_errors(names: Collection[str]) -> Iterator[None]:
-    """Replace the names of Python arguments or config fields in the message of an error by those of the options."""
-    # A name without an underscore, such as "corpus", may also be a word of the message.
-    name, compound = "|".join(names), "|".join(each for each in names if "_" in each)
-    before_value = rf"(?:{name})(?=: | = | to be | and (?:{name}): )"
-    pattern = rf"(?<![\w.-])(?:{before_value}|(?<=omit )(?:{name})\b|(?:{compound})\b(?!=))"
-    try:
-        yield
-    except ValueError as error:
-        error.args = (re.sub(pattern, lambda found: format_flag(found[0]), str(error)),)
-        raise
 
 
 def validate_output_folder(location: Any) -> Any:
@@ -194,8 +179,8 @@ def build_declared_option(declared: DeclaredOptions, name: str, **settings: Any)
     hint, option = declared[name]
     kinds = list_alternatives(hint)
     is_list = any(get_origin(each) in (Sequence, Mapping) for each in kinds)
-    kind = list[str] | None if is_list else hint if len(kinds) == 1 else str | None
-    shown: dict[str, Any] = {"help": option.help, "metavar": option.metavar, "min": option.minimum}
+    kind = list[str] | None if is_list else kinds[0] | None if len(kinds) == 1 else str | None
+    shown: dict[str, Any] = {"help": option.help, "metavar": option.metavar}
     if is_list:
         shown["callback"] = split_commas
     flag = format_flag(name)

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Final
 
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL, NOT_ENTAILMENT, TWO_WAY
-from unbag.utils.options import suggest_name
+from unbag.utils.options import OptionError, suggest_name
 
 SNLI: Final = """@inproceedings{bowman-etal-2015-large,
   title = {A large annotated corpus for learning natural language inference},
@@ -82,7 +82,7 @@ _NO_LANGUAGE: Final = ("xx", "mul", "und", "zxx")  # several, unknown or no lang
 def validate_language_code(code: str) -> None:
     """Validate that a text has the form of a language code (ISO 639) without a region, such as `nl`."""
     if not isinstance(code, str) or not _LANGUAGE_CODE.fullmatch(code) or code in _NO_LANGUAGE:
-        raise ValueError(
+        raise OptionError(
             f"--language: expected a language code such as {', '.join(sorted(LANGUAGES))} or nl, got {code!r}; use a "
             "code of two or three letters, without a region"
         )
@@ -130,7 +130,7 @@ class Corpus:
         if name is None:
             return self.splits[0]
         if name not in self.splits:
-            raise ValueError(
+            raise OptionError(
                 f"--split: expected a split of {self.name}, got {name!r}; use one of {', '.join(self.splits)}"
             )
         return name
@@ -291,7 +291,7 @@ OFFICIAL: Final = "official"
 def get_corpus(name: str) -> Corpus:
     """Look up a corpus by name."""
     if name not in CORPORA:
-        raise ValueError(
+        raise OptionError(
             f"expected a corpus ({', '.join(CORPORA)}), got {name!r}{suggest_name(name, CORPORA)}"
             "; use data (--data) for user-provided pairs"
         )

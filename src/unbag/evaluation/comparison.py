@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import partial
 from itertools import combinations
-from numbers import Real
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
@@ -33,7 +32,7 @@ from unbag.scoring.significance import (
     resample_statistics,
     run_seed_test,
 )
-from unbag.utils.options import validate_int
+from unbag.utils.options import Count, Fraction, validate
 
 LEVEL: Final = 0.05
 FEW: Final = 30
@@ -143,9 +142,8 @@ def compare(
     """
     if not (isinstance(metrics, list | tuple) and all(isinstance(each, str) for each in metrics)):
         raise ValueError(f"metrics: expected a list of patterns, such as ['p_c'], got {metrics!r}; pass a list")
-    if isinstance(level, bool) or not isinstance(level, Real) or not 0 <= level <= 1:
-        raise ValueError(f"level: expected a number from 0 to 1, got {level!r}; pass a value such as 0.05")
-    validate_int("resamples", resamples, minimum=1)
+    validate("level", Fraction, level)
+    validate("resamples", Count, resamples)
     systems = assign_letters(load_systems(paths))
     if len(systems) < 2:
         only = f"one, {systems[0].name}" + (f", with seeds {', '.join(systems[0].seeds)}" if systems[0].seeds else "")

@@ -26,7 +26,7 @@ from unbag.inference.options import (
 from unbag.inference.predictor import Predictor
 from unbag.utils.errors import build_user_code_error
 from unbag.utils.hub import is_model_name
-from unbag.utils.options import format_flag, parse_options, suggest_name
+from unbag.utils.options import OptionError, format_flag, parse_options, suggest_name
 from unbag.utils.safe_io import validate_file
 
 logger = logging.getLogger(__name__)
@@ -133,7 +133,7 @@ def validate_model_options(models: Sequence[Any], options: Mapping[str, Any]) ->
             raise TypeError(f"expected a model option, got {option!r}{suggest_name(option, MODEL_OPTIONS)}")
         model, kind = next(iter(kinds.items()))
         own = ", ".join(sorted(kind.options & MODEL_OPTIONS.keys()))
-        raise ValueError(
+        raise OptionError(
             f"{option} is for {' or '.join(takers)}; {model} is {kind.description}, which takes only {own}; omit "
             f"{option} ({format_flag(option)})"
         )

@@ -11,7 +11,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypedDict
 
-from unbag.utils.options import DeclaredOptions, Option, collect_options
+from annotated_types import Ge
+
+from unbag.utils.options import Count, DeclaredOptions, Option, collect_options
 
 Dtype = Literal["float32", "bfloat16", "float16"]
 """Floating-point type of a network's weights and computation."""
@@ -80,14 +82,14 @@ _TrustRemoteCode = Annotated[
     Option("Run Python code from the model repository; recorded in results (default: off).", default=False),
 ]
 _MaxLength = Annotated[
-    int | None, Option("Maximum number of tokens per pair (default: the model's maximum).", metavar="N", minimum=1)
+    Count | None, Option("Maximum number of tokens per pair (default: the model's maximum).", metavar="N")
 ]
 _BatchTokens = Annotated[
-    int | None, Option("Maximum number of tokens per batch (default: chosen for speed).", metavar="N", minimum=1)
+    Count | None, Option("Maximum number of tokens per batch (default: chosen for speed).", metavar="N")
 ]
 _NumFewshot = Annotated[
-    int | None,
-    Option("Number of few-shot examples in the prompt: 0, 3 or 6 (default: 0).", default=0, metavar="N", minimum=0),
+    Annotated[int, Ge(0)] | None,
+    Option("Number of few-shot examples in the prompt: 0, 3 or 6 (default: 0).", default=0, metavar="N"),
 ]
 _Prompt = Annotated[
     Path | str | Sequence[Path | str] | None,
@@ -168,17 +170,14 @@ class EndpointKwargs(TypedDict, total=False):
     label_map: _LabelMap
     threshold: _Threshold
     concurrency: Annotated[
-        int | None,
-        Option(
-            "Endpoints: number of concurrent requests (default: 8).", metavar="N", minimum=1, affects_predictions=False
-        ),
+        Count | None,
+        Option("Endpoints: number of concurrent requests (default: 8).", metavar="N", affects_predictions=False),
     ]
     retries: Annotated[
-        int | None,
+        Annotated[int, Ge(0)] | None,
         Option(
             "Endpoints: maximum number of retries of a request (default: 8).",
             metavar="N",
-            minimum=0,
             affects_predictions=False,
         ),
     ]
@@ -204,8 +203,8 @@ class BuiltInKwargs(TypedDict, total=False):
         ),
     ]
     max_train_pairs: Annotated[
-        int | None,
-        Option("Maximum number of training pairs of the built-in models (default: all).", metavar="N", minimum=1),
+        Count | None,
+        Option("Maximum number of training pairs of the built-in models (default: all).", metavar="N"),
     ]
     pipeline: Annotated[
         str | None,

@@ -14,6 +14,7 @@ from unbag.challenge_sets.request import BuiltSet, SetRequest, build_requested_s
 from unbag.data.columns import count_distinct, read_column
 from unbag.data.labels import LABEL_SPACES, LabelError, resolve_output_labels
 from unbag.data.predictions import SetPredictions, scatter_predictions
+from unbag.utils.options import Count, validate
 
 DEFAULT_EXAMPLES: Final = 100
 """Minimum number of source examples for a set requested by name. The evaluation of a small model takes seconds."""
@@ -94,8 +95,7 @@ def parse_requests(sets: Sequence[SetRequest | str] | SetRequest | str, max_exam
     A name requests a sample of `max_examples` source examples. None means `DEFAULT_EXAMPLES`, or as many more as the
     skill score requires. To find this number, the sets are built.
     """
-    if max_examples is not None and max_examples < 1:
-        raise ValueError(f"max_examples: expected at least 1 example per set, got {max_examples}; pass a larger number")
+    validate("max_examples", Count | None, max_examples)
     listed = [sets] if isinstance(sets, SetRequest | str) else list(sets)
     requests = [
         each

@@ -29,7 +29,7 @@ from unbag.integrations.built_sets import (
     parse_requests,
 )
 from unbag.scoring.skill import MIN_LABEL_ROWS
-from unbag.utils.options import validate_int
+from unbag.utils.options import Count, validate
 
 PREFIX: Final = "eval_unbag_"
 """Prefix of all logged metric names, before `<set>_<metric>`."""
@@ -93,8 +93,7 @@ class UnbagCallback(TrainerCallback):
                 f"{['permuted']})), got {type(trainer).__name__}"
             )
         self._trainer, self._batch_tokens = trainer, batch_tokens
-        if max_rows is not None:
-            validate_int("max_rows", max_rows, minimum=1)
+        validate("max_rows", Count | None, max_rows)
         group = connect_process_group()
         self._requests = group.main_process_first(lambda: parse_requests(sets, max_examples))
         self._sets: list[BuiltSet] = []

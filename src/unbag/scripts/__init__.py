@@ -9,6 +9,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from unbag.utils.options import OptionError
+
 _HERE = Path(__file__).parent
 ROOT = _HERE if (_HERE / "dataset_scripts").is_dir() else _HERE.parents[2]
 __path__ = [str(_HERE), str(ROOT)]
@@ -23,10 +25,10 @@ def find_script_folder(parent_folder: str, name: str) -> Path:
     """Find the folder of one script.
 
     Raises:
-        ValueError: If no script has that name.
+        OptionError: If no script has that name.
     """
     if name not in list_script_folders(parent_folder):
-        raise ValueError(
+        raise OptionError(
             f"{parent_folder}: expected one of {', '.join(list_script_folders(parent_folder))}, got {name!r}"
         )
     return ROOT / parent_folder / name
@@ -36,7 +38,7 @@ def import_script_module(parent_folder: str, name: str) -> Any:
     """Import a script that has its own folder.
 
     Raises:
-        ValueError: If no script has that name.
+        OptionError: If no script has that name.
     """
     return import_module(f"unbag.scripts.{parent_folder}.{find_script_folder(parent_folder, name).name}.{name}")
 
@@ -50,10 +52,10 @@ def import_script_file(parent_folder: str, name: str) -> Any:
     """Import a script that is a single file.
 
     Raises:
-        ValueError: If no script has that name.
+        OptionError: If no script has that name.
     """
     if name not in list_script_files(parent_folder):
-        raise ValueError(
+        raise OptionError(
             f"{parent_folder}: expected one of {', '.join(list_script_files(parent_folder))}, got {name!r}"
         )
     return import_module(f"unbag.scripts.{parent_folder}.{name}")

@@ -100,8 +100,8 @@ def _spread(
         room = [i for i in range(len(sizes)) if len(added_rows[i]) + len(unit) <= sizes[i]]
         if not room:
             raise ValueError(
-                f"batch_size: expected batches with room for a group of {len(unit)} added pairs, got smaller batches; "
-                "increase batch_size, or add fewer grouped pairs"
+                f"--batch-size: expected room for a group of {len(unit)} added pairs, got smaller batches; increase "
+                "--batch-size, or add fewer grouped pairs"
             )
         added_rows[min(room, key=lambda i: (abs(i - batch), i))] += unit.tolist()
     return added_rows

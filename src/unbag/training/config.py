@@ -9,21 +9,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from inspect import get_annotations
 from pathlib import Path
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    ClassVar,
-    Final,
-    Literal,
-    NamedTuple,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, get_args, get_type_hints
+
+from annotated_types import Ge
 
 from unbag.data.corpora import CORPORA, validate_language_code
-from unbag.utils.options import COLUMNS_GIVEN, parse_name_values, validate_options
+from unbag.utils.options import (
+    COLUMNS_GIVEN,
+    Count,
+    Fraction,
+    NotNegative,
+    OptionError,
+    Positive,
+    format_flag,
+    parse_name_values,
+    validate_options,
+)
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.requirements import Requirement
@@ -48,13 +49,13 @@ def parse_augmentation(entry: str) -> tuple[str, float | None]:
     """
     kind, equals, text = entry.partition("=")
     if kind not in AUGMENT_KINDS:
-        raise ValueError(f"augment: expected one of {', '.join(AUGMENT_KINDS)}, got {entry}")
+        raise ValueError(f"--augment: expected one of {', '.join(AUGMENT_KINDS)}, got {entry}")
     if not equals:
         return kind, None
     number = _parse_float(text)
     if not (0 < number < 1 or (number >= 1 and number.is_integer())):
         raise ValueError(
-            f"augment: expected a number of pairs or a fraction between 0 and 1 after {kind}=, got {text!r}"
+            f"--augment: expected a number of pairs or a fraction between 0 and 1 after {kind}=, got {text!r}"
         )
     return kind, number
 
@@ -71,22 +72,8 @@ Precision = Literal["no", "bf16", "fp16"]
 AugmentWords = Literal["training", "all"]
 AugmentBatches = Literal["random", "stratified"]
 """Batching of added pairs. `stratified`: every batch has about the same number of pairs per kind and label."""
-TRACKERS: Final = ("mlflow", "tensorboard", "trackio", "wandb")
-
-
-class Limit(NamedTuple):
-    """Range of the values of an option, in the type hint of its field."""
-
-    expected: str  # description for the error message
-    contains: Callable[[float], bool]
-
-
-Count = Annotated[int, Limit("at least 1", lambda value: value >= 1)]
-NotNegative = Annotated[float, Limit("a number of at least 0", lambda value: 0 <= value < math.inf)]
-Positive = Annotated[float, Limit("a number above 0", lambda value: 0 < value < math.inf)]
-Fraction = Annotated[float, Limit("a number from 0 to 1", lambda value: 0 <= value <= 1)]
-_PATH: Final = object()
-PathText = Annotated[str, _PATH]
+Tracker = Literal["mlflow", "tensorboard", "trackio", "wandb"]
+PathText = Annotated[str, "path"]
 """Text that may be a path, whose parent folders are not recorded."""
 
 
@@ -108,7 +95,7 @@ class TrainConfig:
     """Recipe with its options: plain fine-tuning, and the base class of all other recipes.
 
     A subclass describes its recipe by class attributes, declares further options, and extends `_iter_errors`. Invalid
-    options raise a `ValueError` that lists all errors.
+    options raise an `OptionError` that lists all errors, and names the options of the command.
     """
 
     recipe: ClassVar[str] = "finetune"  # `unbag train NAME`
@@ -187,8 +174,10 @@ class TrainConfig:
     )
     save_steps: Count = option("Number of steps between checkpoints; the last two are kept.", 500, is_bookkeeping=True)
     logging_steps: Count = option("Number of steps between log entries of the loss.", 20, is_bookkeeping=True)
-    report_to: tuple[str, ...] = option(f"Experiment trackers: {', '.join(TRACKERS)}.", (), is_bookkeeping=True)
-    dataloader_num_workers: Annotated[int, Limit("at least 0", lambda value: value >= 0)] = option(
+    report_to: tuple[Tracker, ...] = option(
+        f"Experiment trackers: {', '.join(get_args(Tracker))}.", (), is_bookkeeping=True
+    )
+    dataloader_num_workers: Annotated[int, Ge(0)] = option(
         "Number of data-loading processes; 0 loads in the main process.", 0, is_bookkeeping=True
     )
     push_checkpoints: str | None = option(
@@ -223,57 +212,44 @@ class TrainConfig:
         return declarations
 
     def __post_init__(self) -> None:
-        validate_options(type(self), vars(self))
-        if problems := list(self._iter_errors()):
-            raise ValueError("; ".join(problems))
+        validate_options(type(self), vars(self), format_flag)
+        if errors := list(self._iter_errors()):
+            raise OptionError("; ".join(errors))
 
     def _iter_errors(self) -> Iterator[str]:
-        """Yield an error message for each invalid option."""
+        """Yield an error message for each invalid combination of options."""
         for each in fields(self):
             if each.name in self.FIXED and (value := getattr(self, each.name)) != each.default:
-                yield f"{each.name}: expected {each.default!r}, which this recipe requires, got {value!r}"
-        for name, value, parts in self._iter_annotated():
-            for limit in parts:
-                if isinstance(limit, Limit) and not limit.contains(value):
-                    yield f"{name}: expected {limit.expected}, got {value}"
-                elif get_origin(limit) is Literal and value not in get_args(limit):
-                    yield f"{name}: expected one of {', '.join(get_args(limit))}, got {value!r}"
+                flag = format_flag(each.name)
+                yield f"{flag}: expected {each.default!r}, which this recipe requires, got {value!r}"
         if self.gradient_accumulation_steps > self.batch_size:
             steps = self.gradient_accumulation_steps
-            yield f"gradient_accumulation_steps: expected at most batch_size = {self.batch_size}, got {steps}"
+            yield f"--gradient-accumulation-steps: expected at most --batch-size {self.batch_size}, got {steps}"
         yield from _list_errors(validate_language_code, self.language)
         yield from _list_errors(parse_name_values, self.columns, COLUMNS_GIVEN)
         if not self.corpus:
-            yield "corpus: expected at least one corpus or file, got none"
+            yield "--corpus: expected at least one corpus or file, got none"
         invalid = [error for entry in self.corpus for error in _list_errors(parse_weighted_corpus, entry)]
         yield from invalid
         for entry in self.augment:
             yield from _list_errors(parse_augmentation, entry)
         kinds = [entry.partition("=")[0] for entry in self.augment]
         if twice := sorted({kind for kind in kinds if kinds.count(kind) > 1}):
-            yield f"augment: expected each kind once, got {', '.join(twice)} several times"
-        named = [name for name in ("columns", "labels", "encoding", "join_passages") if getattr(self, name)]
+            yield f"--augment: expected each kind once, got {', '.join(twice)} several times"
+        of_files = ("columns", "labels", "encoding", "join_passages")
+        named = [format_flag(name) for name in of_files if getattr(self, name)]
         if named and self.reads_corpora and not invalid and {*self.corpus_names, *self.validation} <= CORPORA.keys():
-            yield f"{' and '.join(named)}: expected a file in corpus or validation, got only named corpora"
+            yield f"{' and '.join(named)}: expected a file in --corpus or --validation, got only named corpora"
         if self.augment and (self.word_order != "natural" or self.hypothesis_only):
             yield (
-                "augment: expected word_order = natural and no hypothesis_only, because added pairs consist of "
-                "complete sentences; omit augment"
+                "--augment: expected --word-order natural and no --hypothesis-only, because added pairs consist of "
+                "complete sentences; omit --augment"
             )
         if self.permuted_copies and self.word_order != "natural":
             yield (
-                f"word_order: expected natural with alpha, got {self.word_order}, because alpha penalizes other "
-                "orders; omit word_order"
+                f"--word-order: expected natural with --alpha, got {self.word_order}, because --alpha penalizes other "
+                "orders; omit --word-order"
             )
-        if unknown := sorted(set(self.report_to) - set(TRACKERS)):
-            yield f"report_to: expected trackers from {', '.join(TRACKERS)}, got {', '.join(unknown)}"
-
-    def _iter_annotated(self) -> Iterator[tuple[str, Any, list[Any]]]:
-        """Iterate over name, value and parts of the type hint of each option that has a value."""
-        for name, hint in get_type_hints(type(self), include_extras=True).items():
-            if (value := getattr(self, name)) is not None:
-                parts = [part for outer in (hint, *get_args(hint)) for part in (outer, *get_args(outer))]
-                yield name, value, list(dict.fromkeys(parts))
 
     def parse_columns(self) -> dict[str, str]:
         """Parse `columns` into a mapping from unbag's column names to those of the files."""
@@ -286,13 +262,13 @@ class TrainConfig:
 
     def to_json(self) -> dict[str, Any]:
         """Convert the config to a JSON object. Paths are replaced by file and folder names."""
-        values = {
+        values: dict[str, Any] = {
             name: str(value) if isinstance(value, Path) else list(value) if isinstance(value, tuple) else value
             for name, value in asdict(self).items()
         }
-        for name, value, parts in self._iter_annotated():
-            if _PATH in parts and value:
-                values[name] = strip_parent_folders(value)
+        for name, hint in get_type_hints(type(self), include_extras=True).items():
+            if hint in (PathText, PathText | None) and values[name]:
+                values[name] = strip_parent_folders(values[name])
         for name in ("corpus", "validation"):
             values[name] = [strip_parent_folders(parse_weighted_corpus(entry)[0], entry) for entry in values[name]]
         return values
@@ -352,7 +328,7 @@ def parse_weighted_corpus(entry: str) -> tuple[str, float]:
     if not equals or (Path(entry).suffix and math.isnan(weight)):
         return entry, 1.0
     if not 0 < weight < math.inf:
-        raise ValueError(f"corpus: expected a weight above 0 after {name}=, got {text!r}")
+        raise ValueError(f"--corpus: expected a weight above 0 after {name}=, got {text!r}")
     return name, weight
 
 

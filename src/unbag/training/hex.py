@@ -174,8 +174,8 @@ def find_last_linear(network: Any, inputs: Mapping[str, Tensor]) -> str:
             return name
     last_layers = ", ".join(f"{name} ({layer.out_features} outputs)" for name, layer in list(linear.items())[-3:])
     raise ValueError(
-        f"model: expected a classifier whose last linear layer computes the logits, got {type(network).__name__} with "
-        f"{k} labels (last linear layers: {last_layers or 'none'}); use another model"
+        f"--model: expected a classifier whose last linear layer computes the logits, got {type(network).__name__} "
+        f"with {k} labels (last linear layers: {last_layers or 'none'}); use another model"
     )
 
 

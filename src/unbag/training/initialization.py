@@ -41,7 +41,7 @@ from unbag.models.word_tokenizer import (
 from unbag.training.output import create_output_folder, validate_new_folder
 from unbag.utils import optional_deps, rng
 from unbag.utils.files import write_json
-from unbag.utils.options import parse_option
+from unbag.utils.options import Count, OptionError, Positive, ProperFraction, parse_text
 
 FILE: Final = "made_with.json"
 _ARE_MADE: Final = frozenset(PairConfig.__annotations__) - {"hidden_size", "dropout", "train_embeddings"}
@@ -111,27 +111,24 @@ def initialize_model(
     return record
 
 
-def build_options_class(architecture: Architecture) -> type:
-    """Build a class whose annotations are the config fields that users can set, with their types."""
+def collect_options(architecture: Architecture) -> dict[str, Any]:
+    """Collect the type hints of the config fields that users can set, by name."""
     ours = [each for each in architecture.config.__mro__ if issubclass(each, PairConfig)]
     declared = {name: hint for each in reversed(ours) for name, hint in each.__annotations__.items()}
-    free = {name: hint for name, hint in declared.items() if name not in _ARE_MADE and name not in architecture.options}
-    return type(f"{architecture.config.__name__}Options", (), {"__annotations__": free})
+    ranges: dict[Any, Any] = {int: Count, float: Positive}
+    return {
+        name: ProperFraction if "dropout" in name else ranges.get(hint, hint)
+        for name, hint in declared.items()
+        if name not in _ARE_MADE and name not in architecture.options
+    }
 
 
 def _options(kind: Architecture, texts: Mapping[str, str]) -> dict[str, Any]:
-    declared = build_options_class(kind)
-    if unknown := sorted(set(texts) - set(declared.__annotations__)):
-        options = ", ".join(sorted(declared.__annotations__))
-        raise ValueError(f"expected an option of {kind.name} ({options}), got {', '.join(unknown)}")
-    values = {name: parse_option(declared, name, text) for name, text in texts.items()}
-    for name, value in values.items():
-        if type(value) is int and value < 1:  # not isinstance: bool is a subclass of int
-            raise ValueError(f"{name}: expected at least 1, got {value}")
-        if type(value) is float and not (0 <= value < 1 if "dropout" in name else 0 < value):
-            expected = "from 0 to less than 1" if "dropout" in name else "above 0"
-            raise ValueError(f"{name}: expected a number {expected}, got {value}")
-    return values
+    declared = collect_options(kind)
+    if unknown := sorted(set(texts) - set(declared)):
+        options = ", ".join(sorted(declared))
+        raise OptionError(f"expected an option of {kind.name} ({options}), got {', '.join(unknown)}")
+    return {name: parse_text(name, declared[name], text) for name, text in texts.items()}
 
 
 def _of_words(

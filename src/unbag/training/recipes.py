@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from unbag import scripts
-from unbag.training.config import Count, Fraction, Limit, NotNegative, PathText, TrainConfig, option
+from unbag.training.config import PathText, TrainConfig, option
+from unbag.utils.options import Count, Fraction, NotNegative, OptionError, ProperFraction
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.requirements import Requirement
@@ -41,7 +42,7 @@ def load_recipes() -> dict[str, type[TrainConfig]]:
 def find_recipe(name: str) -> type[TrainConfig]:
     """Find a recipe by name. Raises a `ValueError` if there is none."""
     if name not in load_recipes():
-        raise ValueError(f"expected one of the recipes {', '.join(load_recipes())}, got {name!r}")
+        raise OptionError(f"expected one of the recipes {', '.join(load_recipes())}, got {name!r}")
     return load_recipes()[name]
 
 
@@ -67,17 +68,17 @@ class DebiasConfig(TrainConfig):
     def _iter_errors(self) -> Iterator[str]:
         yield from super()._iter_errors()
         if self.bias not in (*WORDS, SELF) and not Path(self.bias).is_dir():
-            yield f"bias: expected {', '.join((*WORDS, SELF))} or a folder, got {self.bias!r}"
+            yield f"--bias: expected {', '.join((*WORDS, SELF))} or a folder, got {self.bias!r}"
         if self.hypothesis_only:
             yield (
-                "hypothesis_only: not supported by debiasing, because a hypothesis-only model learns only the bias; "
+                "--hypothesis-only: not supported by debiasing, because a hypothesis-only model learns only the bias; "
                 "use `unbag train finetune`"
             )
         if self.bias == SELF and self.max_examples is not None and self.weak_examples >= self.max_examples:
-            yield f"weak_examples: expected fewer than max_examples = {self.max_examples}, got {self.weak_examples}"
+            yield f"--weak-examples: expected fewer than --max-examples {self.max_examples}, got {self.weak_examples}"
         if self.augment and self.reads_predictions:
             yield (
-                "augment: expected a biased model, got stored predictions, which lack the added pairs; pass a "
+                "--augment: expected a biased model, got stored predictions, which lack the added pairs; pass a "
                 "model folder as the bias"
             )
 
@@ -118,9 +119,9 @@ class HexConfig(TrainConfig):
     width: Count | None = option("Width of the superficial branch g (default: the embedding width).", None, panel="HEX")
     unscaled: bool = option("Do not scale each output of the superficial branch g to a root mean square of 1.", False)
     # The authors give no number. The projection presumes a trained classifier, yet HEX needs most of the steps.
-    warm_start: Annotated[
-        float, Limit("a fraction of the steps, from 0 to less than 1", lambda value: 0 <= value < 1)
-    ] = option("Fraction of initial steps with plain cross-entropy (0 if already fine-tuned).", 0.2)
+    warm_start: ProperFraction = option(
+        "Fraction of initial steps with plain cross-entropy (0 if already fine-tuned).", 0.2
+    )
     # A copy, taken before training: g must not follow the encoder.
     embeddings: PathText | None = option(
         "Word vectors for branch g: path, Hub id or pipeline (default: from the model).", None

@@ -137,7 +137,9 @@ def _check_pairs(config: TrainConfig) -> None:
     languages = {CORPORA[name].language if name in CORPORA else config.language for name in config.corpus_names}
     if config.augment:
         if languages != {"en"}:
-            raise ValueError(f"augment: expected only English pairs, got {', '.join(sorted(languages))}; omit augment")
+            raise ValueError(
+                f"--augment: expected only English pairs, got {', '.join(sorted(languages))}; omit --augment"
+            )
         pipelines.validate_pipeline(pipelines.PIPELINE)
         if is_wordnet_required(config.augment):
             validate_wordnet()

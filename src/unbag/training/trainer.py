@@ -191,9 +191,8 @@ def validate_batch_size(config: TrainConfig) -> int:
     world_size, steps = connect_process_group().world_size, config.gradient_accumulation_steps
     if config.batch_size % (world_size * steps):
         raise ValueError(
-            f"batch_size: expected a multiple of {world_size * steps} ({world_size} processes × "
-            f"gradient_accumulation_steps = {steps}), got {config.batch_size}; change batch_size or "
-            "gradient_accumulation_steps"
+            f"--batch-size: expected a multiple of {world_size * steps} ({world_size} processes × "
+            f"--gradient-accumulation-steps {steps}), got {config.batch_size}; change one of them"
         )
     return world_size * steps
 

@@ -1,29 +1,34 @@
-"""Options of keyword arguments and config dataclasses: declaration, parsing of text, type validation and help.
+"""Options of keyword arguments and config dataclasses: declaration, parsing of text, validation and help.
 
-A class of keyword arguments declares its options as `Annotated[type, Option(…)]`; the parameters of Python functions
-and the options of commands derive from it. The fields of a config are described in its docstring. The command line
-parses their text (`parse_option`); the Python API passes values. `validate_options` validates both with the type hints
-of the fields. The config itself validates other limits.
+The type hint of an option declares its values: a type, a `Literal`, a list, a mapping, or one of these with a range,
+such as `Count = Annotated[int, Ge(1)]` (`annotated_types`). `validate` checks a value, and `parse_text` also converts
+text. A class of keyword arguments describes its options as `Annotated[hint, Option(…)]`; the parameters of Python
+functions and the options of commands derive from it. The fields of a config are described in its docstring.
 
-The types are checked here and not by pydantic's `TypeAdapter`: for the same rules (integers of 63 bits, printable text,
-empty column names, NumPy integers), its validators take more lines, and 0.2 s when a command starts.
+The values are checked here and not by pydantic's `TypeAdapter`: for the same rules (integers of 63 bits, printable
+text, empty column names, NumPy integers), its validators take more lines, and 0.2 s when a command starts.
 """
 
 import inspect
+import math
+import operator
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from numbers import Integral, Real
 from pathlib import Path
 from textwrap import fill
 from types import NoneType, UnionType
-from typing import Any, Final, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from annotated_types import Ge, Gt, Le, Lt
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-LIST: Final = "names, comma-separated"
+LIST: Final = "comma-separated names"
 """Description of the values of a list."""
 
 _EXPECTED: Final = {
@@ -33,16 +38,27 @@ _EXPECTED: Final = {
     Sequence: LIST,
     tuple: LIST,
     Mapping: "names by name",
-    str: "text",
+    str: "printable text",
     Path: "a path",
 }
-_PRINTABLE: Final = "text without control characters"
+_LIMITS: Final = {"gt": "above", "ge": "of at least", "lt": "below", "le": "at most"}
+"""Words for the limits of `annotated_types`, by the name of their attribute and of the function in `operator`."""
 _EXAMPLES: Final = {int: "1000", float: "0.5", bool: "true", Sequence: "snli,mnli"}
 _LARGEST: Final = 2**63
 _BOOLEANS: Final = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
+Count = Annotated[int, Ge(1)]
+NotNegative = Annotated[float, Ge(0)]
+Positive = Annotated[float, Gt(0)]
+Fraction = Annotated[float, Ge(0), Le(1)]
+ProperFraction = Annotated[float, Ge(0), Lt(1)]
+
 COLUMNS_GIVEN: Final = "--columns premise=…,hypothesis=…,label=…"
 """Form of the option for the column names of user-provided data."""
+
+
+class OptionError(ValueError):
+    """Raised for an invalid option. A command reports it as incorrect usage, with exit code 2."""
 
 
 def suggest_name(name: str, valid: Iterable[str]) -> str:
@@ -92,9 +108,9 @@ def parse_name_values(
     for part in texts:
         name, equals, value = (field.strip() for field in part.partition("="))
         if not equals:
-            raise ValueError(f"expected {expected}, got {part!r}")
+            raise OptionError(f"expected {expected}, got {part!r}")
         if name in values and name.rpartition(".")[2] not in repeatable_names:  # `-o SET.NAME=VALUE`
-            raise ValueError(f"{name}: expected one value, got two; remove one of them")
+            raise OptionError(f"{name}: expected one value, got two; remove one of them")
         values[name] = f"{values[name]},{value}" if name in values else value
     return values
 
@@ -107,7 +123,6 @@ class Option:
     details: str = ""  # continuation of the description, for Python only
     default: Any = None  # value that is used if the option is not given
     metavar: str | None = None  # name of the value in the command's help
-    minimum: int | None = None
     affects_predictions: bool = True  # whether the records of results contain the option
     parse: Callable[[Any], Any] | None = None  # from a value of the declared type to the value that is used
 
@@ -121,22 +136,24 @@ def collect_options(kwargs: type) -> DeclaredOptions:
     return {name: (hint.__origin__, hint.__metadata__[0]) for name, hint in hints.items()}
 
 
-def parse_options(declared: DeclaredOptions, values: Mapping[str, Any]) -> dict[str, Any]:
+def parse_options(
+    declared: DeclaredOptions, values: Mapping[str, Any], format_name: Callable[[str], str] = str
+) -> dict[str, Any]:
     """Validate the given values of declared options, and parse them. Names that are not declared are not validated.
 
     Options with the value None, and False for one that is off by default, are left out. A parsed value can be parsed
-    again.
+    again. `format_name` formats the name of an option for the error message, such as `format_flag`.
     """
     parsed = {}
     for name, value in values.items():
-        hint, option = declared.get(name, (None, Option("")))
+        hint, option = declared.get(name, (Any, Option("")))
         if value is None or (value is False and option.default is False):
             continue
-        if hint is not None:
-            validate_value(name, hint, value)
-        if option.minimum is not None:
-            validate_int(name, value, minimum=option.minimum)
-        parsed[name] = value if option.parse is None else option.parse(value)
+        validate(format_name(name), hint, value)
+        try:
+            parsed[name] = value if option.parse is None else option.parse(value)
+        except ValueError as error:
+            raise OptionError(str(error)) from None
     return parsed
 
 
@@ -194,83 +211,117 @@ def describe_options(config: type) -> list[OptionDescription]:
             r"^    (\w+): (.*?)(?=^    \w+: |\Z)", inspect.cleandoc(each.__doc__ or ""), re.M | re.S
         )
     }
-    described = []
-    for each in fields(config):
-        name, default, kind = each.name, each.default, _kind(config, each.name)
-        example = _EXAMPLES.get(kind) if kind is bool or not default else str(default)
-        described.append(OptionDescription(name, default, meanings.get(name, ""), _EXPECTED[kind], example))
+    described, hints = [], get_type_hints(config, include_extras=True)
+    for field in fields(config):
+        hint = hints[field.name]
+        [kind] = (get_origin(each) or each for each in list_alternatives(hint))
+        example = _EXAMPLES.get(kind) if kind is bool or not field.default else str(field.default)
+        meaning = meanings.get(field.name, "")
+        described.append(OptionDescription(field.name, field.default, meaning, describe_type(hint), example))
     return described
 
 
 def split_names(*texts: str) -> tuple[str, ...]:
-    """Split comma-separated names, given in one or more texts.
+    """Split comma-separated names, given in one or more texts. Empty names are omitted.
 
     >>> split_names("snli, mnli", "sick")
     ('snli', 'mnli', 'sick')
     """
-    return tuple(name.strip() for text in texts for name in text.split(","))
+    return tuple(name.strip() for text in texts for name in text.split(",") if name.strip())
 
 
-def parse_option(config: type, name: str, text: str) -> Any:
-    """Convert the text of an option to the type of its config field: a number, a Boolean or a list of names."""
-    kind = _kind(config, name)
-    try:
-        if kind is bool:
-            return _BOOLEANS[text.lower()]
-        return split_names(text) if kind is Sequence else kind(text)
-    except (ValueError, KeyError):
-        raise ValueError(f"expected {name} to be {_EXPECTED[kind]}, got {text!r}") from None
+def parse_text(name: str, hint: Any, text: str) -> Any:
+    """Convert the text of an option to a value of its type, and validate it. `name` is that of `validate`.
+
+    >>> parse_text("folds", Count | None, "5"), parse_text("names", Sequence[str], "snli, mnli")
+    (5, ('snli', 'mnli'))
+    """
+    value: Any = text
+    alternative = list_alternatives(hint)[0]
+    kind = get_origin(alternative) or alternative
+    if kind in (Sequence, tuple):
+        value = tuple(parse_text(name, get_args(alternative)[0], part) for part in split_names(text)) or text
+    with suppress(ValueError, KeyError):  # `validate` rejects the text
+        value = _BOOLEANS[text.lower()] if kind is bool else kind(text) if kind in (int, float) else value
+    validate(name, hint, value)
+    return value
 
 
-def validate_options(config: type, values: Mapping[str, Any]) -> None:
+def validate_options(config: type, values: Mapping[str, Any], format_name: Callable[[str], str] = str) -> None:
     """Validate values against the type hints of dataclass fields. Names without a field are ignored.
 
-    Whole numbers may have up to 63 bits. Texts must not be empty or contain control characters. Truth values are not
-    numbers. None is valid if the type allows it. The default of a field is always valid.
+    The default of a field is always valid. The error lists all invalid values.
     """
-    hints = get_type_hints(config)
+    hints, errors = get_type_hints(config, include_extras=True), []
     for field in fields(config):
         value, default = values.get(field.name, field.default), field.default
-        is_default = value is default or (type(value) is type(default) and value == default)
-        if not (is_default or _fits(hints[field.name], value)):
-            raise ValueError(f"expected {field.name} to be {_expected(hints[field.name])}, got {value!r:.100}")
+        if not (value is default or (type(value) is type(default) and value == default)):
+            try:
+                validate(format_name(field.name), hints[field.name], value)
+            except OptionError as error:
+                errors.append(str(error))
+    if errors:
+        raise OptionError("; ".join(errors))
 
 
-def validate_value(name: str, hint: Any, value: Any) -> None:
-    """Validate a value against a type hint by the rules of `validate_options`. A `Literal` must contain the value."""
-    literals = [value for part in list_alternatives(hint) if get_origin(part) is Literal for value in get_args(part)]
-    if not _fits(hint, value) or (literals and value not in literals):
-        raise ValueError(f"expected {name} to be {_expected(hint)}, got {value!r:.100}")
+def validate(name: str, hint: Any, value: Any) -> None:
+    """Validate the value of an option against its type hint. `name` is the option in the error message.
 
-
-def validate_int(name: str, value: Any, *, minimum: int = 0) -> None:
-    """Validate that a value is an integer of at least `minimum`. `name` is the option in the error message."""
-    if not _fits(int, value) or value < minimum:
-        raise ValueError(f"expected {name} to be a whole number of at least {minimum}, got {value!r:.100}")
+    Whole numbers may have up to 63 bits, and other numbers are finite. Texts must not be empty or contain control
+    characters. Truth values are not numbers. None is valid if the type allows it.
+    """
+    if not _fits(hint, value):
+        raise OptionError(f"{name}: expected {describe_type(hint)}, got {value!r:.100}")
 
 
 def list_alternatives(hint: Any) -> list[Any]:
-    """List the alternatives of a type hint without None.
+    """List the alternatives of a type hint, without None and without ranges.
 
-    >>> list_alternatives(int | str | None)
+    >>> list_alternatives(Count | str | None)
     [<class 'int'>, <class 'str'>]
     """
     parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-    return [part for part in parts if part is not NoneType]
+    return [part.__origin__ if get_origin(part) is Annotated else part for part in parts if part is not NoneType]
+
+
+def describe_type(hint: Any) -> str:
+    """Describe the values of a type hint, as in "expected a whole number of at least 1".
+
+    >>> describe_type(Fraction | None), describe_type(Literal["bf16", "fp16"])
+    ('a number of at least 0 and at most 1', 'one of bf16, fp16')
+    """
+    kind, parts = get_origin(hint) or hint, get_args(hint)
+    if kind is Annotated:
+        limits = " and ".join(f"{_LIMITS[name]} {bound}" for name, bound in _iter_limits(hint))
+        return f"{describe_type(parts[0])} {limits}".rstrip()
+    if kind in (Union, UnionType):
+        return " or ".join(sorted({describe_type(part) for part in parts if part is not NoneType}))
+    if kind in (Sequence, tuple) and parts[0] is not str:
+        return f"comma-separated values, each {describe_type(parts[0])}"
+    return f"one of {', '.join(map(str, parts))}" if kind is Literal else _EXPECTED.get(kind, "something else")
+
+
+def _iter_limits(hint: Any) -> Iterator[tuple[str, float]]:
+    for limit in hint.__metadata__:
+        for name in _LIMITS:
+            if (bound := getattr(limit, name, None)) is not None:
+                yield name, bound
 
 
 def _fits(hint: Any, value: Any) -> bool:
     """Check whether a value fits a type hint. True for types that options do not use."""
     kind, parts = get_origin(hint) or hint, get_args(hint)
+    if kind is Annotated:
+        return _fits(parts[0], value) and all(getattr(operator, name)(value, n) for name, n in _iter_limits(hint))
     if kind in (Union, UnionType):
         return any(_fits(part, value) for part in parts)
     if kind is Literal:
-        return any(type(value) is type(part) for part in parts)  # the config validates the value
+        return isinstance(value, str) and value in parts
     if kind is int:
         # `True` is an int in Python, and NumPy integers are not.
         return isinstance(value, Integral) and not isinstance(value, bool) and abs(int(value)) < _LARGEST
     if kind is float:
-        return isinstance(value, Real) and not isinstance(value, bool)
+        return issubclass(type(value), Real) and not isinstance(value, bool) and abs(value) < math.inf
     if kind is str or kind is Path:
         text = str(value) if isinstance(value, str | os.PathLike) else ""
         return bool(text.strip()) and text.isprintable()
@@ -282,21 +333,3 @@ def _fits(hint: Any, value: Any) -> bool:
         # An empty value means a missing one.
         return all(_fits(str, name) and (cell == "" or _fits(parts[1], cell)) for name, cell in value.items())
     return isinstance(value, kind) if kind in (bool, NoneType) else True
-
-
-def _expected(hint: Any) -> str:
-    words = {
-        ", ".join(map(str, get_args(part)))
-        if get_origin(part) is Literal
-        else _PRINTABLE
-        if part is str
-        else _EXPECTED.get(get_origin(part) or part, "something else")
-        for part in list_alternatives(hint)
-    }
-    return " or ".join(sorted(words))
-
-
-def _kind(config: type, name: str) -> Any:
-    """Find the type of a config field, ignoring None. The type is a key of `_EXPECTED`."""
-    [kind] = list_alternatives(get_type_hints(config)[name])
-    return get_origin(kind) or kind

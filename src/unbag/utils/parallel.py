@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final
 
-from unbag.utils.options import validate_int
+from unbag.utils.options import Count, validate
 
 _NUM_PROC: Final = ContextVar("num_proc", default=1)
 
@@ -24,7 +24,7 @@ without `if __name__ == "__main__":` would then start processes in its processes
 @contextmanager
 def set_num_proc(num_proc: int) -> Iterator[None]:
     """Set the number of processes until the `with` block ends."""
-    validate_int("the number of processes (num_proc)", num_proc, minimum=1)
+    validate("num_proc", Count, num_proc)
     token = _NUM_PROC.set(int(num_proc))
     try:
         yield

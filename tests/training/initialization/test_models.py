@@ -139,7 +139,7 @@ def test_frozen_encoder_replaces_vectors(tiny_bert, pairs_path, tmp_path):
     [
         ("dann", {}, "model: expected one of dan, hypothesis-only, .* got 'dann'"),
         ("dan", {"options": {"size": "3"}}, r"expected an option of dan \(dropout, hidden_size, layers, train_emb"),
-        ("dan", {"options": {"hidden_size": "0"}}, "hidden_size: expected at least 1, got 0"),
+        ("dan", {"options": {"hidden_size": "0"}}, "hidden_size: expected a whole number of at least 1, got 0"),
         (
             "esim-bow",
             {"options": {"bag_of_words": "false"}},

@@ -8,7 +8,6 @@ generated from a training premise, is scored by the model that was fitted withou
 import hashlib
 import heapq
 import json
-import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,14 +15,14 @@ from functools import lru_cache, partial
 from itertools import count
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unbag.baselines.lexical.features import Words, collect_words
 from unbag.baselines.lexical.model import LexicalModel, fit_lexical_model
-from unbag.baselines.lexical.words import ALL, BY_CONTEXT, BY_TYPE, WordSelector
+from unbag.baselines.lexical.words import ALL, BY_TYPE, WordSelector
 from unbag.data.corpora import CORPORA, LANGUAGES, validate_language_code
 from unbag.data.labels import LABELS
 from unbag.data.sources import Example, PairSource, open_training_sources
@@ -32,7 +31,7 @@ from unbag.data.text.tokens import SEGMENTER, build_tokenizer_identity, is_segme
 from unbag.utils import checksums, locks, optional_deps, parallel, rng
 from unbag.utils.files import get_cache_folder
 from unbag.utils.hashing import hash_package_code, hash_texts
-from unbag.utils.options import validate_int, validate_options
+from unbag.utils.options import Count, Positive, validate_options
 
 DEFAULT_TRAINING: Final[Mapping[str, tuple[str, ...]]] = {
     **{language: (f"xnli_{language}",) for language in LANGUAGES},
@@ -62,10 +61,10 @@ class LexicalTrainingOptions:
     # Code of the language; None for that of the training corpora, English for files.
     language: str = None  # type: ignore[assignment]  # `__post_init__` replaces None
     pipeline: str | None = None  # spaCy pipeline that selects the words (`WordSelector`); None for the default
-    tags: str = BY_TYPE  # tags that select content words; `BY_CONTEXT` as in the paper
+    tags: Literal["type", "context"] = BY_TYPE  # tags that select content words; `BY_CONTEXT` as in the paper
     hypothesis_only: bool = False
-    max_train_pairs: int | None = None  # number of training pairs to sample; None for all pairs
-    l2: float | None = None  # L2 penalty; None to select the penalty on held-out pairs
+    max_train_pairs: Count | None = None  # number of training pairs to sample; None for all pairs
+    l2: Positive | None = None  # L2 penalty; None to select the penalty on held-out pairs
     seed: int = DEFAULT_SEED  # for sampling, held-out pairs and folds
 
     def __post_init__(self) -> None:
@@ -84,12 +83,6 @@ class LexicalTrainingOptions:
                 f"train_data: expected training pairs in the language {self.language!r}, got none (there are defaults "
                 f"for {', '.join(sorted(DEFAULT_TRAINING))}); pass files or corpora in this language"
             )
-        if self.tags not in (BY_TYPE, BY_CONTEXT):
-            raise ValueError(f"tags: expected {BY_TYPE} or {BY_CONTEXT}, got {self.tags!r}")
-        if self.max_train_pairs is not None:
-            validate_int("max_train_pairs", self.max_train_pairs, minimum=1)
-        if self.l2 is not None and not 0 < self.l2 < math.inf:
-            raise ValueError(f"l2: expected a positive finite number, got {self.l2}")
 
     def open_sources(self) -> list[PairSource]:
         """Open the training corpora and files."""

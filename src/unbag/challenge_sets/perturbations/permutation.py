@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import comb, factorial
-from typing import Any, Final
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,11 @@ from unbag.utils.rng import compute_key, generate_random_numbers
 BOTH: Final = "both"
 HYPOTHESIS: Final = "hypothesis"
 CLUMPS: Final = {"clumped_25": 0.25, "clumped_50": 0.5, "clumped_75": 0.75}
-MODES: Final = (BOTH, HYPOTHESIS, *CLUMPS)
+Mode = Literal["both", "hypothesis", "clumped_25", "clumped_50", "clumped_75"]
 """Modes of permutation: both sentences; the hypothesis only (Appendix C), with the original premise; or both sentences,
 with a random run of words that moves as one unit (Appendix D). The run has int(share × tokens) words. Punctuation
 counts as tokens here, as in the authors' code; the paper specifies only 25, 50 and 75 %."""
+MODES: Final = get_args(Mode)
 
 DEFAULT_Q: Final = 100
 DEFAULT_MIN_WORDS: Final = 8
@@ -61,15 +62,9 @@ class Permuter:
     """Generator of permuted pairs. The result depends only on the input and the seed."""
 
     q: int = DEFAULT_Q
-    mode: str = BOTH  # one of `MODES`
+    mode: Mode = BOTH
     # Random seed. Each permutation depends on the seed, the pair's source id and the permutation's index.
     seed: int = DEFAULT_SEED
-
-    def __post_init__(self) -> None:
-        if self.mode not in MODES:
-            raise ValueError(f"mode: expected one of {', '.join(MODES)}, got {self.mode!r}")
-        if self.q < 1:
-            raise ValueError(f"q: expected at least 1 permutation per pair, got {self.q}")
 
     def permute_pair(
         self, source_id: str, premise: TokenizedSentence, hypothesis: TokenizedSentence

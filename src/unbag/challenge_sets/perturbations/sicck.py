@@ -8,7 +8,7 @@ import csv
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -38,7 +38,7 @@ SEED_PAIRS: Final = 15
 CONTIGUOUS: Final = "contiguous"
 SPREAD: Final = "spread"
 WHOLE_SEEDS: Final = "whole_seeds"
-FOLDINGS: Final = (CONTIGUOUS, SPREAD, WHOLE_SEEDS)
+Folding = Literal["contiguous", "spread", "whole_seeds"]
 """Methods of assigning the pairs to folds; see `assign_folds`."""
 
 _MODIFIERS: Final = {"everyone of": "every one of", "an abnormal": "abnormal", "an elegant": "elegant", "NONE": "none"}
@@ -158,7 +158,8 @@ def assign_folds(
 FOUR_WAY: Final = "four_way"
 SEVEN_WAY: Final = "seven_way"
 THREE_WAY: Final = "three_way"
-SPACES: Final = (FOUR_WAY, SEVEN_WAY, THREE_WAY)
+Space = Literal["four_way", "seven_way", "three_way"]
+SPACES: Final = get_args(Space)
 
 _CHUNK_SIZE: Final = 1_000  # examples that are tagged together
 

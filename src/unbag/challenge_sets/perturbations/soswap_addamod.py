@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import tee
 from operator import attrgetter
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeVar, get_args
 
 from unbag.challenge_sets.pairs import deduplicate
 from unbag.challenge_sets.perturbations.addamod import (
@@ -30,8 +30,9 @@ T = TypeVar("T")
 SOSWAP: Final = "soswap"
 ADDAMOD: Final = "addamod"
 BOTH: Final = "both"
-KINDS: Final = (BOTH, SOSWAP, ADDAMOD)
+Kind = Literal["both", "soswap", "addamod"]
 """Pairs in a set: those of both operators, or of one."""
+KINDS: Final = get_args(Kind)
 
 OTHER_WORDS: Final = "words that are not all in the requested half"
 """Reason for the exclusion of a possible swap whose words are not in the requested half of the vocabulary."""

@@ -122,12 +122,6 @@ class Substituter:
     # Vocabulary of the old and the new word: `all`, or one half (`challenge_sets.perturbations.vocabulary_split`)
     words: str = ALL
 
-    def __post_init__(self) -> None:
-        if self.q < 1 or self.min_bigrams < 1:
-            raise ValueError(
-                f"expected q and min_bigrams of at least 1, got q = {self.q} and min_bigrams = {self.min_bigrams}"
-            )
-
     @cached_property
     def _candidates(self) -> Mapping[tuple[str, ...], Sequence[ReplacementCandidate]]:
         return _map_candidates_by_phrase(tuple(self.lists))

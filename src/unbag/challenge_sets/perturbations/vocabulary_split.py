@@ -19,7 +19,7 @@ import re
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ from unbag.utils import rng
 ALL: Final = "all"
 TRAINING: Final = "training"
 HELD_OUT: Final = "held_out"
-WORDS: Final = (ALL, TRAINING, HELD_OUT)
+Words = Literal["all", "training", "held_out"]
 
 SEED: Final = 13
 """Chosen once, so that both halves contain enough frequent words of SNLI. No model's score influenced the choice."""
