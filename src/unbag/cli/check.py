@@ -14,7 +14,7 @@ from unbag.cli.model_options import ModelOptions
 from unbag.cli.options import Full, PairOptions
 from unbag.cli.output import TableOptions, echo, is_quiet, print_failures, write_tables
 from unbag.cli.run_folder import build_run_folder
-from unbag.cli.typer_utils import Badge, folder_option, split_commas, usage_errors
+from unbag.cli.typer_utils import Badge, folder_option, split_commas
 from unbag.inference.options import IDENTITY_OPTIONS, MODEL_OPTIONS
 from unbag.utils.options import format_flag, format_option
 
@@ -67,10 +67,9 @@ class GateOptions:
             raise typer.BadParameter(
                 f"--no-worse-than: expected a folder with {FILE}, got {self.no_worse_than}; use a results folder"
             )
-        with usage_errors():
-            bounds = [parse_bound(text, "min") for text in self.lower_bounds or ()]
-            bounds += [parse_bound(text, "max") for text in self.upper_bounds or ()]
-            return Gates(tuple(bounds), earlier_run, tuple(self.metric or ()), self.strict)
+        bounds = [parse_bound(text, "min") for text in self.lower_bounds or ()]
+        bounds += [parse_bound(text, "max") for text in self.upper_bounds or ()]
+        return Gates(tuple(bounds), earlier_run, tuple(self.metric or ()), self.strict)
 
 
 def check(

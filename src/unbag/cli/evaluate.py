@@ -25,7 +25,7 @@ from unbag.cli.options import (
 from unbag.cli.output import AsJson, echo, print_failures, show_results
 from unbag.cli.progress import show_progress
 from unbag.cli.run_folder import ALL_CORPORA, CROSS_DOMAIN, RUNS_FOLDER, build_run_folder
-from unbag.cli.typer_utils import location_option, usage_errors, validate_output_file
+from unbag.cli.typer_utils import location_option, validate_output_file
 from unbag.utils.hf_jobs import validate_persistent_output
 from unbag.utils.options import format_flag
 
@@ -132,12 +132,8 @@ def evaluate(
     if cross_domain and (sets or full):
         raise typer.BadParameter("--cross-domain: cannot be combined with --sets or --full; remove one of the options")
     requests, skipped, title = _select_requests(pairs, sets, full=full, cross_domain=cross_domain)
-    try:
-        parsed_shard = None if shard is None else Shard.parse(shard)
-    except ValueError as error:
-        raise typer.BadParameter(f"--shard: {error}") from None
-    with usage_errors():
-        validate_engine_options(engine, num_gpus, shard)
+    parsed_shard = None if shard is None else Shard.parse(shard)
+    validate_engine_options(engine, num_gpus, shard)
     # A cross-domain table has no baselines, so their options are ignored.
     options = model_options.loading_options | ({} if cross_domain else model_options.disabled_baselines)
     location = output_dir or str(build_run_folder(models, requests, options, title=title))

@@ -7,7 +7,7 @@ import typer
 
 from unbag.cli.options import App, Offline
 from unbag.cli.output import AsJson, create_cli_console, echo, print_json
-from unbag.cli.typer_utils import corpora_option, folder_option, list_option, usage_errors
+from unbag.cli.typer_utils import corpora_option, folder_option, list_option
 
 app = App()
 
@@ -101,8 +101,7 @@ def init(
     from unbag.training.initialization import initialize_model
     from unbag.utils.options import parse_name_values
 
-    with usage_errors():
-        options = parse_name_values(model_option or (), "-o NAME=VALUE")
+    options = parse_name_values(model_option or (), "-o NAME=VALUE")
     record = initialize_model(
         name,
         tuple(corpus or ("snli",)),

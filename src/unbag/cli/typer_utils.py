@@ -1,8 +1,7 @@
 """Option parsing: comma-separated lists, validation of output paths, shell completion, and declared options."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar, get_origin
@@ -77,15 +76,6 @@ class GreedyCommand(Command):
         return super().parse_args(ctx, repeated)
 
 
-@contextmanager
-def usage_errors() -> Iterator[None]:
-    """Convert a `ValueError` to an error about the usage of the command, with exit code 2."""
-    try:
-        yield
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
-
-
 def validate_output_folder(location: Any) -> Any:
     """Validate that a folder, given as path or text, or a URL is writable (option callback)."""
     return None if location is None else type(location)(_validate_location(str(location), is_file=False))
@@ -100,10 +90,12 @@ def _validate_location(location: str, *, is_file: bool) -> str:
     from unbag.utils.safe_io import validate_writable
     from unbag.utils.storage import StorageFolder, is_url
 
-    with usage_errors():
+    try:
         if not is_url(location):
             return str(validate_writable(Path(location.removeprefix("file://")), folder=not is_file))
         StorageFolder(location.rpartition("/")[0] if is_file else location).validate_writable()
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
     return location
 
 

@@ -30,6 +30,7 @@ from unbag.evaluation.parity import LabelChangeRate
 from unbag.evaluation.systems import LocatedResult, select_single_model
 from unbag.evaluation.verdict import LEAST_SOURCES, MARGIN, TOO_FEW_ROWS
 from unbag.scoring.bootstrap import Estimate
+from unbag.utils.options import OptionError
 
 Side = Literal["min", "max"]
 Outcome = Literal["passes", "fails", "inconclusive", "not computed"]
@@ -67,14 +68,14 @@ class Gates:
         if self.earlier_run is not None:
             return
         if not self.bounds:
-            raise ValueError("expected a gate, got none; add --min, --max or --no-worse-than")
+            raise OptionError("expected a gate, got none; add --min, --max or --no-worse-than")
         if self.metric_paths:
-            raise ValueError(
+            raise OptionError(
                 "--metric: requires --no-worse-than; with --min and --max, name the metric in the bound, such as "
                 "--min permuted:score=.2"
             )
         if bounds := self.changed_label_bounds:
-            raise ValueError(
+            raise OptionError(
                 f"--max {bounds[0].set}:{CHANGED_LABELS.name}: expected --no-worse-than, got none; add the earlier "
                 "run with --no-worse-than"
             )
@@ -129,17 +130,17 @@ def parse_bound(text: str, bound_type: Side) -> GateBound:
     """
     parts = _BOUND.fullmatch(text)
     if parts is None or math.isinf(value := float(parts["bound"])):
-        raise ValueError(
+        raise OptionError(
             f"--{bound_type}: expected SET:METRIC=BOUND, such as permuted:score=.2, got {text!r}; correct the bound"
         )
     set_name, name = parts["set"], parts["number"]
     try:
         numbers = metrics.describe_metrics(set_name) | {CHANGED_LABELS.name: CHANGED_LABELS}
     except ValueError as error:
-        raise ValueError(f"--{bound_type}: {error}") from None
+        raise OptionError(f"--{bound_type}: {error}") from None
     if name not in numbers:
         alike = get_close_matches(name, numbers, n=1)
-        raise ValueError(
+        raise OptionError(
             f"--{bound_type}: expected a metric of {set_name}, got {name!r}; "
             f"{f'did you mean {alike[0]}? ' if alike else ''}the metrics are {', '.join(numbers)}"
         )
@@ -147,11 +148,11 @@ def parse_bound(text: str, bound_type: Side) -> GateBound:
     if not least <= value <= most:
         between = f"from {least:g} to {most:g}" if math.isfinite(least) else f"of at most {most:g}"
         as_share = f"; write a percentage as {value / 100:g}" if 1 < value <= 100 and most == 1 else ""
-        raise ValueError(f"--{bound_type} {text}: expected a bound {between}, got {value:g}{as_share}")
+        raise OptionError(f"--{bound_type} {text}: expected a bound {between}, got {value:g}{as_share}")
     if numbers[name].higher_is_better != (bound_type == "min"):
         right = "--min" if bound_type == "max" else "--max"
         better = "higher" if bound_type == "max" else "lower"
-        raise ValueError(
+        raise OptionError(
             f"--{bound_type} {text}: expected {right}, since {better} values of {set_name}:{name} are better"
         )
     return GateBound(set_name, name, bound_type, value)

@@ -22,6 +22,7 @@ from unbag.inference.prediction_store import (
 )
 from unbag.inference.predictor import Predictor, validate_probabilities
 from unbag.utils.hashing import hash_columns
+from unbag.utils.options import OptionError
 from unbag.utils.storage import StorageFolder
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class Shard:
         """Parse a shard from text such as `0/3`."""
         match = re.fullmatch(r"([0-9]+)/([0-9]+)", text)
         if match is None or int(match[1]) >= int(match[2]):
-            raise ValueError(
+            raise OptionError(
                 f"expected a shard as i/n with i from 0 to n - 1, such as 0/3, 1/3 and 2/3, got {text!r}; correct it"
             )
         return cls(int(match[1]), int(match[2]))

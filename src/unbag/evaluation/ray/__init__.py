@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Final
 
 from unbag.inference.distributed import is_distributed
+from unbag.utils.options import OptionError
 
 if TYPE_CHECKING:
     from unbag.evaluation.ray.predicting import RayEngine
@@ -19,15 +20,15 @@ RAY: Final = "ray"
 def validate_engine_options(name: str | None, num_gpus: float | None, shard: str | None = None) -> None:
     """Validate the engine name, and check that the engine can be combined with the other options."""
     if name not in (None, RAY):
-        raise ValueError(f"--engine: expected {RAY!r} or no value, got {name!r}")
+        raise OptionError(f"--engine: expected {RAY!r} or no value, got {name!r}")
     if name is None and num_gpus is not None:
-        raise ValueError(f"--num-gpus: expected --engine {RAY}, got no engine; use --device to choose a device")
+        raise OptionError(f"--num-gpus: expected --engine {RAY}, got no engine; use --device to choose a device")
     if name and shard is not None:
-        raise ValueError(
+        raise OptionError(
             "--engine: cannot be combined with --shard, because both options distribute the run; omit one of them"
         )
     if name and is_distributed():
-        raise ValueError(
+        raise OptionError(
             f"--engine {RAY}: expected a single process, got a launcher; run without torchrun or accelerate launch"
         )
 
