@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from tests.fork_server import PYTHON
@@ -12,7 +13,7 @@ from unbag import cli
 from unbag.challenge_sets import results
 from unbag.challenge_sets.failures import EvaluationFailure
 from unbag.challenge_sets.loading import UnsuitablePairsError
-from unbag.cli import evaluate
+from unbag.cli import evaluate, push
 from unbag.cli import options as request_options
 from unbag.evaluation.outcome import EvaluationOutcome
 
@@ -365,3 +366,18 @@ run(app, [])
     [line] = done.stderr.splitlines()
     assert line.startswith("WARNING cannot read")
     assert "secret" not in line
+
+
+def test_built_in_model_precedes_folder_with_results(folder, monkeypatch, capsys, caplog):
+    monkeypatch.chdir(folder)
+    (folder / "majority").mkdir()
+    (folder / "majority" / "results.json").write_text("{}")
+    command = "check majority --min plain:accuracy=0 --data pairs.csv --train-data pairs.csv --no-lexical-baseline"
+    assert cli.run(cli.app, [*command.split(), "--no-shuffled"]) == 0, capsys.readouterr().err
+    assert "majority: the built-in model; pass ./majority for the model in the folder of this name" in caplog.text
+    pushed = []
+    monkeypatch.setattr("unbag.cli.push.validate_push", lambda repo_id, **_: pushed.append(repo_id))
+    push.validate_push_target("org", ["majority"], None, offline=False)
+    assert pushed == ["org"]
+    with pytest.raises(typer.BadParameter, match=r"got the folder \./majority"):
+        push.validate_push_target("org", ["./majority"], None, offline=False)
