@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 
 from tests.inference.llm.tiny_lm import save_tiny_lm
 from unbag import challenge_sets, cli, evaluate
+from unbag.challenge_sets.base import ACCURACY, MetricDefinition
 from unbag.challenge_sets.request import SetRequest
 from unbag.cli.export import Harness
 from unbag.data.labels import LABELS
@@ -211,6 +212,16 @@ def build_predictions(rows):
 
 def test_every_set_has_scores():
     assert set(SCORES_OF) == set(COLUMNS) == set(HIGHER_IS_BETTER) == set(challenge_sets.list_set_names())
+
+
+def test_computed_metric_of_set_is_not_exported(monkeypatch):
+    computed = MetricDefinition("entailments", "accuracy, entailment", compute=lambda scores: scores["by_label"][0])
+    monkeypatch.setattr(challenge_sets.get_challenge_set("plain"), "metric_definitions", (ACCURACY, computed))
+    task = HarnessTask("plain", "org/plain", "snli", "test")
+    assert task.scores == {"accuracy": True}
+    code = {"__name__": "exported"}
+    exec(build_scoring_source([task]), code)
+    assert code["SCORES_OF"]["plain"]([{"label": 0, "predicted": 0}]) == {"accuracy": 1.0}
 
 
 @pytest.mark.parametrize("name", list(SCORES_OF))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from unbag import challenge_sets
-from unbag.challenge_sets.base import ChallengeSet
+from unbag.challenge_sets.base import ChallengeSet, MetricDefinition
 from unbag.data.labels import LABELS, get_label_id
 from unbag.hub.vendoring import build_source_notice, bundle_modules
 from unbag.inference.llm.prompts import INSTRUCTION, WORDS, DefaultPrompt
@@ -33,9 +33,14 @@ class HarnessTask(NamedTuple):
         return challenge_sets.get_challenge_set(self.name)
 
     @property
+    def metrics(self) -> list[MetricDefinition]:
+        """Metrics that the copy of the score function returns. Computed metrics need unbag."""
+        return [each for each in self.challenge_set.list_metrics_with_role("harness") if each.compute is None]
+
+    @property
     def scores(self) -> dict[str, bool]:
         """Mapping from the name of each score to whether higher values are better."""
-        return {metric.name: metric.higher_is_better for metric in self.challenge_set.list_metrics_with_role("harness")}
+        return {metric.name: metric.higher_is_better for metric in self.metrics}
 
 
 def _render(template: str, **values: Any) -> str:
@@ -53,10 +58,7 @@ def build_scoring_source(tasks: Sequence[HarnessTask]) -> str:
         code=bundle_modules([*_BUNDLED, *modules], title="Metric computations, which require only numpy."),
         columns={name: each.columns for name, each in described.items()},
         higher_is_better={task.name: task.scores for task in tasks},
-        paths={
-            name: {metric.name: metric.path for metric in each.list_metrics_with_role("harness")}
-            for name, each in described.items()
-        },
+        paths={task.name: {metric.name: metric.path for metric in task.metrics} for task in tasks},
         functions=functions,
     )
 
