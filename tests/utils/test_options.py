@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Literal, get_type_hints
+from typing import Annotated, Literal, get_type_hints
 
 import pytest
+from annotated_types import Ge
 
 from unbag import challenge_sets
 from unbag.challenge_sets import loading
@@ -19,6 +20,7 @@ from unbag.utils.options import (
     describe_options,
     format_flag,
     parse_text,
+    validate,
     validate_options,
 )
 
@@ -94,6 +96,16 @@ def test_upper_limit_may_be_excluded():
     assert parse_text("dropout", ProperFraction, "0") == 0
     with pytest.raises(OptionError, match="dropout: expected a number of at least 0 and below 1, got 1"):
         parse_text("dropout", ProperFraction, "1")
+
+
+def test_limits_apply_to_optional_values_wherever_none_stands():
+    for hint in (Annotated[int | None, Ge(1)], Annotated[int, Ge(1)] | None):
+        validate("least", hint, None)
+        assert parse_text("least", hint, "3") == 3
+        with pytest.raises(OptionError, match="least: expected a whole number of at least 1, got 0"):
+            parse_text("least", hint, "0")
+        with pytest.raises(OptionError, match="least: expected a whole number of at least 1, got 'many'"):
+            parse_text("least", hint, "many")
 
 
 def test_options_have_descriptions():

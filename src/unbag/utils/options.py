@@ -280,8 +280,11 @@ def list_alternatives(hint: Any) -> list[Any]:
     >>> list_alternatives(Count | str | None)
     [<class 'int'>, <class 'str'>]
     """
-    parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-    return [part.__origin__ if get_origin(part) is Annotated else part for part in parts if part is not NoneType]
+    if get_origin(hint) is Annotated:
+        return list_alternatives(hint.__origin__)
+    if get_origin(hint) in (Union, UnionType):
+        return [each for part in get_args(hint) if part is not NoneType for each in list_alternatives(part)]
+    return [hint]
 
 
 def describe_type(hint: Any) -> str:
@@ -312,7 +315,9 @@ def _fits(hint: Any, value: Any) -> bool:
     """Check whether a value fits a type hint. True for types that options do not use."""
     kind, parts = get_origin(hint) or hint, get_args(hint)
     if kind is Annotated:
-        return _fits(parts[0], value) and all(getattr(operator, name)(value, n) for name, n in _iter_limits(hint))
+        return _fits(parts[0], value) and (
+            value is None or all(getattr(operator, name)(value, n) for name, n in _iter_limits(hint))
+        )
     if kind in (Union, UnionType):
         return any(_fits(part, value) for part in parts)
     if kind is Literal:
