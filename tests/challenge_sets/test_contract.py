@@ -11,7 +11,7 @@ import pytest
 
 from unbag import challenge_sets
 from unbag.challenge_sets import loading, results
-from unbag.challenge_sets.request import SetRequest, build_requested_set
+from unbag.challenge_sets.request import SetRequest, build_requested_set, create_validated_builder
 from unbag.data.predictions import SetPredictions
 from unbag.evaluation import report_examples
 from unbag.evaluation.evaluator import evaluate_all
@@ -114,6 +114,19 @@ def test_rows_scores_and_columns_fulfil_contract(name, request_of, tmp_path, mon
     for label in range(len(names)):
         constant = described.score_rows(rows, _predict(rows, np.full(len(rows), label), names))
         assert described.get_skill_score(constant).estimate.value <= 1e-9
+
+
+def test_two_label_pairs_are_built_or_refused_before_build(name, request_of, tmp_path):
+    pairs = map(json.loads, (tmp_path / "train.jsonl").read_text().splitlines())
+    folded = [pair | {"label": "entailment" if pair["label"] == "entailment" else "not_entailment"} for pair in pairs]
+    (tmp_path / "two.jsonl").write_text("".join(f"{json.dumps(pair)}\n" for pair in folded))
+    options = request_of.options | {"data": "two.jsonl"}
+    if challenge_sets.get_challenge_set(name).has_two_label_corpora:
+        rows = build_requested_set(SetRequest(name, options=options)).rows
+        assert rows.features["label"].names == ["entailment", "not_entailment"]
+    else:
+        with pytest.raises(loading.UnsuitablePairsError, match="expected three labels"):
+            create_validated_builder(SetRequest(name, options=options))
 
 
 @pytest.mark.slow

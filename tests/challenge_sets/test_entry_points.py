@@ -4,6 +4,7 @@ from typer.testing import CliRunner
 
 from unbag import challenge_sets
 from unbag.challenge_sets import selection
+from unbag.challenge_sets.base import LAST
 from unbag.challenge_sets.request import SetRequest
 from unbag.cli import app
 from unbag.integrations.harness.export import export_tasks
@@ -19,7 +20,10 @@ def test_external_set_is_listed_and_in_suite(installed_package):
     assert "capitals" in challenge_sets.list_set_names()
     assert "Pairs in capitals." in _run_command("sets")
     assert "exclamation marks after each hypothesis" in " ".join(_run_command("sets", "capitals").split())
-    assert selection.list_suite_sets()[-2:] == ["capitals", "repeated"], "sets that ask for no place come last"
+    suite = selection.list_suite_sets()
+    asks_for_place = [challenge_sets.get_challenge_set(each).evaluation_order < LAST for each in suite]
+    assert not asks_for_place[suite.index("capitals")]
+    assert asks_for_place == sorted(asks_for_place, reverse=True)
     assert selection.apply_suite_sample(selection.build_suite_request("capitals")).max_examples == 5
 
 

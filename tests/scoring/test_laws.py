@@ -15,6 +15,7 @@ from unbag.scoring.nested import flatten_scores, iter_estimates
 from unbag.scoring.permutation_acceptance import permutation_acceptance
 from unbag.scoring.swap_consistency import swap_consistency
 from unbag.scoring.uncertainty_partitions import uncertainty_partitions
+from unbag.scripts import list_script_folders
 
 N = 240
 PREDICTED, GOLD, THIRDS = np.random.default_rng(0).integers(0, 3, (3, N))
@@ -44,8 +45,15 @@ METRICS = {
     uncertainty_partitions: LABELLED | {"partition": THIRDS},
 }
 """Each metric with columns of its rows."""
+OWN_TESTS = ("pos_minitree", "verification")
+"""Metrics whose columns are not predicted labels, with laws in their own modules."""
 RESAMPLED = ("f1", "precision", "recall", "entropy", "human", "kappa")
 """Scores whose intervals are resampled, so that they depend on the seed."""
+
+
+def test_laws_hold_for_all_metrics():
+    names = {metric.__name__ for metric in METRICS} - {"accuracy"}
+    assert names | {*OWN_TESTS} == set(list_script_folders("metrics"))
 
 
 @pytest.fixture(params=METRICS, ids=lambda metric: metric.__name__)

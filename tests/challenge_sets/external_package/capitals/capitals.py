@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from unbag.challenge_sets.base import ACCURACY, ChallengeSet
 from unbag.challenge_sets.pairs import SetOptions
-from unbag.data.labels import get_label_id
+from unbag.data.labels import get_gold_id
 
 
 @dataclass
@@ -39,6 +39,6 @@ class Capitals(ChallengeSet):
                 "source_id": pair.source_id,
                 "premise": pair.premise.upper(),
                 "hypothesis": pair.hypothesis.upper() + "!" * pairs.options.marks,
-                "label": get_label_id(pair.label),
+                "label": get_gold_id(pair.label, pairs.source.labels),
                 "letters": len(pair.premise),
             }
