@@ -235,7 +235,7 @@ def test_evaluate_missing_file_is_reported_before_building(monkeypatch, tmp_path
     [
         ({"dtype": "float23"}, "dtype: expected one of float32, bfloat16, float16, got 'float23'"),
         ({"batch_tokens": 0}, "batch_tokens: expected a whole number of at least 1, got 0"),
-        ({"revision": ""}, "revision: expected printable text, got ''"),
+        ({"revision": ""}, "revision: expected non-empty printable text, got ''"),
         ({"threshold": 1.5}, "expected a probability of entailment from 0 to 1, or break-even, got 1.5"),
         ({"threshold": "high"}, "expected a probability of entailment from 0 to 1, or break-even, got 'high'"),
     ],

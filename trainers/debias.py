@@ -22,7 +22,7 @@ from typing import ClassVar
 
 from unbag.training.config import PathText, TrainConfig, option
 from unbag.training.recipes import SELF, DebiasConfig
-from unbag.utils.options import Fraction, NotNegative
+from unbag.utils.options import Fraction, NonNegativeFloat
 
 _CLARK = "[Clark et al. 2019](https://aclanthology.org/D19-1418)"
 _MAHABADI = "[Mahabadi et al. 2020](https://aclanthology.org/2020.acl-main.769)"
@@ -72,7 +72,7 @@ class LearnedMixin(_DebiasingRecipe):
     )
 
     # The default for MNLI in the code of Clark et al. 2019 (`train_debiased_mnli.py`).
-    entropy_penalty: NotNegative = option(
+    entropy_penalty: NonNegativeFloat = option(
         "Weight of the entropy penalty on the scaled biased model.", 0.03, panel="Bias"
     )
 
@@ -105,7 +105,7 @@ class Focal(Reweighting):
     )
 
     # The default in the authors' code.
-    gamma: NotNegative = option("Exponent γ of the focal weights.", 2.0, panel="Bias")
+    gamma: NonNegativeFloat = option("Exponent γ of the focal weights.", 2.0, panel="Bias")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,7 +148,7 @@ class SelfDebiasing(_DebiasingRecipe):
 
     bias: PathText = SELF
     # Utama et al. 2020b anneal from 1 to 0.8 (`BiasProductByTeacherAnnealed` in their code).
-    anneal: NotNegative | None = 0.8
+    anneal: NonNegativeFloat | None = 0.8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,7 +164,7 @@ class GroupBalanced(_DebiasingRecipe):
 
     FIXED: ClassVar[frozenset[str]] = frozenset({"bias_strength", "anneal"})
 
-    bias_strength: NotNegative = 0.0
+    bias_strength: NonNegativeFloat = 0.0
     balance: Fraction = 1.0
 
 

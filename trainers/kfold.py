@@ -39,7 +39,7 @@ from annotated_types import Ge
 
 from unbag.training.config import PathText, TrainConfig, option
 from unbag.training.recipes import PROTOCOL_FIXED
-from unbag.utils.options import Count, Fraction
+from unbag.utils.options import Fraction, PositiveInt
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +58,7 @@ class KFold(TrainConfig):
     }
 
     corpus: tuple[str, ...] = ("sicck",)
-    eval_steps: Count | None = sys.maxsize
+    eval_steps: PositiveInt | None = sys.maxsize
     model: PathText = option("Hub id or folder of an NLI classifier to fine-tune in each fold.")
     official_file: Path | None = option(
         "Local copy of SICCK-Ground-Truth-apr24.csv (default: download).", None, panel="Data", is_bookkeeping=True
@@ -71,8 +71,8 @@ class KFold(TrainConfig):
     protocol: Literal["authors", "spread", "whole_seeds"] = option(
         "Assignment of pairs to folds: authors, spread or whole_seeds.", "authors"
     )
-    num_train_epochs: Count = option("Number of training epochs; the paper uses 4 or 8.", 4)
-    batch_size: Count = option(
+    num_train_epochs: PositiveInt = option("Number of training epochs; the paper uses 4 or 8.", 4)
+    batch_size: PositiveInt = option(
         "Total batch size, over all processes; the paper uses 8, 16 or 32.", TrainConfig.batch_size
     )
     # As in transformers' Trainer, which the authors use.

@@ -18,7 +18,7 @@ import sys
 from dataclasses import dataclass
 
 from unbag.training.config import TrainConfig, option
-from unbag.utils.options import Count, Positive
+from unbag.utils.options import PositiveFloat, PositiveInt
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,8 +32,8 @@ Max-entropy: training minimizes the cross-entropy of the gold label and maximize
 predictions for the same pair with shuffled words, so that the model is correct in the original order and uncertain \
 in any other order ([Sinha et al. 2021](https://aclanthology.org/2021.acl-long.569), section 8, equation 5)."""
 
-    alpha: Positive = option("Weight α of the entropy on permuted pairs.", 1.0, panel="Max-entropy")
-    permutations: Count = option("Number n of permutations per pair and epoch.", 1)
+    alpha: PositiveFloat = option("Weight α of the entropy on permuted pairs.", 1.0, panel="Max-entropy")
+    permutations: PositiveInt = option("Number n of permutations per pair and epoch.", 1)
 
 
 RECIPES = (MaxEntropy,)

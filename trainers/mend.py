@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, Any, Final
 from unbag.data.corpora import CORPORA
 from unbag.training.config import PathText, option
 from unbag.training.recipes import DebiasConfig
-from unbag.utils.options import Count, Fraction, NotNegative, Positive
+from unbag.utils.options import Fraction, NonNegativeFloat, PositiveFloat, PositiveInt
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.request import SetRequest
@@ -74,12 +74,12 @@ cross-entropy with the predictions of the model before training ([Li & Hoiem \
     excluded_options = ("evaluate",)
 
     bias: PathText = _MEND_BIAS
-    bias_strength: NotNegative = 0.0
-    alpha: NotNegative = 1.0
+    bias_strength: NonNegativeFloat = 0.0
+    alpha: NonNegativeFloat = 1.0
     augment: tuple[str, ...] = ("soswap", "addamod", "substituted")
-    augment_pairs: Count = 1_500
-    num_train_epochs: Count = 1
-    learning_rate: Positive = 1e-4
+    augment_pairs: PositiveInt = 1_500
+    num_train_epochs: PositiveInt = 1
+    learning_rate: PositiveFloat = 1e-4
     distill: Fraction = option(
         "Weight of the original model's predictions as training targets, from 0 to 1.", 0.0, panel="Training"
     )

@@ -34,7 +34,7 @@ from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS
 from unbag.training.config import PathText, TrainConfig, option
 from unbag.training.recipes import PROTOCOL_FIXED, HexConfig
-from unbag.utils.options import Count
+from unbag.utils.options import PositiveInt
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.requirements import Requirement
@@ -54,8 +54,10 @@ class Rearranged(HexConfig):
     corpus: tuple[str, ...] = option(
         "Corpus to rearrange, with training, validation and test splits.", TrainConfig.corpus
     )
-    max_examples: Count | None = option("Maximum number of training pairs per corpus version (default: all).", None)
-    test_examples: Count | None = option(
+    max_examples: PositiveInt | None = option(
+        "Maximum number of training pairs per corpus version (default: all).", None
+    )
+    test_examples: PositiveInt | None = option(
         "Maximum number of test pairs per corpus version (default: all).", None, panel="Data"
     )
     rearranged_by: PathText = option("Embeddings for rearranging the corpus (default: as in the set resnli).", "")

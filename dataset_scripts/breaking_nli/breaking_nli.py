@@ -37,7 +37,7 @@ from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.category_accuracy import find_tied_rows, score_breaking_nli
 from unbag.scoring.skill import RowScores
 from unbag.utils.hashing import hash_file
-from unbag.utils.options import Count
+from unbag.utils.options import PositiveInt
 
 _PAPER = "Glockner et al. 2018"
 _PLURAL = {
@@ -103,8 +103,8 @@ class BreakingNliOptions(OfficialOptions):
     neutral: bool = False
     prepositions: bool = True
     bigrams: Sequence[str] | None = None
-    min_bigrams: Count | None = None
-    q: Count = substitution.DEFAULT_Q
+    min_bigrams: PositiveInt | None = None
+    q: PositiveInt = substitution.DEFAULT_Q
     seed: int = substitution.DEFAULT_SEED
     words: vocabulary_split.Words = vocabulary_split.ALL
 

@@ -31,7 +31,7 @@ from unbag.data.text.tokens import SEGMENTER, is_segmenter_required, validate_la
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.compositionality_sensitivity import score_cs_lambda
 from unbag.utils import optional_deps
-from unbag.utils.options import Count, Fraction
+from unbag.utils.options import Fraction, PositiveInt
 from unbag.utils.safe_io import validate_file
 
 MISLED = 0.7
@@ -64,7 +64,7 @@ class CsLambdaOptions(SetOptions):
     train_data: Sequence[str] | None = None
     lexical: str | None = None
     pipeline: str | None = None
-    max_train_pairs: Count | None = None
+    max_train_pairs: PositiveInt | None = None
     folds: Annotated[int, Ge(2)] = fitting.FOLDS
     min_lms: Fraction = 0.0
     seed: int = fitting.DEFAULT_SEED

@@ -85,7 +85,7 @@ class PermutedOptions(SetOptions):
     FILES: ClassVar[tuple[str, ...]] = ("minitrees",)
 
     mode: permutation.Mode = permutation.BOTH
-    # All permutations of a pair are in memory at once: up to 100 MB for a usual pair, 2 GB for the longest sentences.
+    # All permutations of a pair are in memory at once: up to 100 MB for a typical pair, 2 GB for the longest sentences.
     q: Annotated[int, Ge(1), Le(10_000)] = permutation.DEFAULT_Q
     min_words: Annotated[int, Ge(2)] = permutation.DEFAULT_MIN_WORDS  # a single word has no other position
     characters: bool = False

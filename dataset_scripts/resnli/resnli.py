@@ -35,7 +35,7 @@ from unbag.data.predictions import Columns
 from unbag.data.sources import PairSource, compute_source_id
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.uncertainty_partitions import find_unseen_rows, score_resnli
-from unbag.utils.options import Count
+from unbag.utils.options import PositiveInt
 from unbag.utils.safe_io import DataError
 
 _PAPER = "ReSNLI 2019"
@@ -66,7 +66,7 @@ class ResnliOptions(SetOptions):
     FILES: ClassVar[tuple[str, ...]] = ("embeddings",)
 
     embeddings: str = ""
-    test_size: Count | None = None
+    test_size: PositiveInt | None = None
     validation_size: Annotated[int, Ge(0)] | None = None
     seed: int = DEFAULT_SEED
 

@@ -24,7 +24,7 @@ from unbag.data.text.tagging import PIPELINE, precompute_annotations
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.label_distribution import score_soswap_addamod
 from unbag.scoring.skill import MIN_LABEL_ROWS
-from unbag.utils.options import Count
+from unbag.utils.options import PositiveInt
 
 _TITLES = {"soswap": "SOSwap", "addamod": "AddAmod"}
 
@@ -45,7 +45,7 @@ class SoswapAddamodOptions(SetOptions):
 
     kind: soswap_addamod.Kind = soswap_addamod.BOTH
     seed: int = DEFAULT_SEED
-    min_count: Count = DEFAULT_MIN_COUNT
+    min_count: PositiveInt = DEFAULT_MIN_COUNT
     attested_split: str | None = None
     pipeline: str = PIPELINE
     words: vocabulary_split.Words = vocabulary_split.ALL

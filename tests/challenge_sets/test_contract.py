@@ -116,10 +116,11 @@ def test_rows_scores_and_columns_fulfil_contract(name, request_of, tmp_path, mon
         assert described.get_skill_score(constant).estimate.value <= 1e-9
 
 
-def test_two_label_pairs_are_built_or_refused_before_build(name, request_of, tmp_path):
+def test_two_label_pairs_are_built_or_rejected_before_build(name, request_of, tmp_path):
     pairs = map(json.loads, (tmp_path / "train.jsonl").read_text().splitlines())
-    folded = [pair | {"label": "entailment" if pair["label"] == "entailment" else "not_entailment"} for pair in pairs]
-    (tmp_path / "two.jsonl").write_text("".join(f"{json.dumps(pair)}\n" for pair in folded))
+    names = {"neutral": "not_entailment", "contradiction": "not_entailment"}
+    two_label_pairs = [pair | {"label": names.get(pair["label"], pair["label"])} for pair in pairs]
+    (tmp_path / "two.jsonl").write_text("".join(f"{json.dumps(pair)}\n" for pair in two_label_pairs))
     options = request_of.options | {"data": "two.jsonl"}
     if challenge_sets.get_challenge_set(name).has_two_label_corpora:
         rows = build_requested_set(SetRequest(name, options=options)).rows

@@ -21,9 +21,9 @@ def test_external_set_is_listed_and_in_suite(installed_package):
     assert "Pairs in capitals." in _run_command("sets")
     assert "exclamation marks after each hypothesis" in " ".join(_run_command("sets", "capitals").split())
     suite = selection.list_suite_sets()
-    asks_for_place = [challenge_sets.get_challenge_set(each).evaluation_order < LAST for each in suite]
-    assert not asks_for_place[suite.index("capitals")]
-    assert asks_for_place == sorted(asks_for_place, reverse=True)
+    has_evaluation_order = [challenge_sets.get_challenge_set(each).evaluation_order < LAST for each in suite]
+    assert not has_evaluation_order[suite.index("capitals")]
+    assert has_evaluation_order == sorted(has_evaluation_order, reverse=True)
     assert selection.apply_suite_sample(selection.build_suite_request("capitals")).max_examples == 5
 
 

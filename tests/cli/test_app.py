@@ -228,7 +228,7 @@ def test_build_set_option_is_parsed_and_validated(folder, monkeypatch, capsys):
     for command, words in [
         (
             ["permuted", *pairs, "-o", "q=many"],
-            "q: expected a whole number of at least 1 and at most 10000, got",
+            "q: expected a whole number from 1 to 10,000, got",
         ),
         (["permuted", *pairs, "-o", "min-words=3"], "no option 'min-words', did you mean min_words? permuted has "),
         (["permuted", *pairs, "-o", "size=3"], "seed; run `unbag sets permuted` for their meanings"),
@@ -280,7 +280,7 @@ def test_sets_with_name_lists_options():
             "finetune --augment soswap --word-order shuffled",
             "--augment: expected --word-order natural and no --hy",
         ),
-        ("finetune --corpus snli --revision=", "--revision: expected printable text, got ''"),
+        ("finetune --corpus snli --revision=", "--revision: expected non-empty printable text, got ''"),
         ("finetune --augment augment", "--augment: expected one of soswap, addamod, reversed, swapped, negated"),
         ("reweighting --balance 1", "already weights pairs by the bias; omit --balance"),
     ],
@@ -295,8 +295,8 @@ def test_train_error_names_options_as_typed(arguments, message, capsys, monkeypa
     ("arguments", "message"),
     [
         ("--labels a,b,c", "--labels: expected --data, got none; pass --data, or omit --labels"),
-        ("--data=", "--data: expected a path or printable text, got ''"),
-        ("--revision=", "--revision: expected printable text, got ''"),
+        ("--data=", "--data: expected a path or non-empty printable text, got ''"),
+        ("--revision=", "--revision: expected non-empty printable text, got ''"),
     ],
 )
 def test_evaluate_error_names_options_as_typed(arguments, message):

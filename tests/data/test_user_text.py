@@ -113,7 +113,7 @@ def test_text_folder_lists_files_sorted(tmp_path):
 
 def test_text_with_data_or_other_language_is_rejected(tmp_path):
     text = [_write(tmp_path / "a.txt", "x")]
-    with pytest.raises(OptionError, match="expected one of"):
+    with pytest.raises(OptionError, match="expected one source"):
         PairSelection(text=text, data="pairs.csv").build_requests(["recombined"])
     with pytest.raises(OptionError, match="language: expected en"):
         PairSelection(text=text, language="de").build_requests(["recombined"])

@@ -39,7 +39,7 @@ def test_unsharable_evaluation_is_rejected(tmp_path, set_request):  # noqa: F811
     exec("def made(premises, hypotheses):\n    return ['neutral'] * len(premises)", names)
     for options, words in (
         ({"shard": "0/2"}, "output_dir: expected a folder or URL that all processes share"),
-        ({"shard": "2/2", "output_dir": tmp_path / "shared"}, "expected a shard as i/n"),
+        ({"shard": "2/2", "output_dir": tmp_path / "shared"}, "expected I/N with I"),
         ({"shard": "0/2", "output_dir": tmp_path / "x"}, "expected a model that every process can identify"),
     ):
         with pytest.raises(ValueError, match=words):

@@ -64,7 +64,7 @@ def test_run_after_shards_predicts_missing_and_damaged_chunks(tmp_path, uninterr
 def test_invalid_shard_is_rejected():
     assert (Shard.parse("2/3").index, Shard.parse("2/3").of) == (2, 3)
     for text in ("3/3", "1", "0/0", "-1/3", "a/b", "1/3/4"):
-        with pytest.raises(ValueError, match="expected a shard as i/n"):
+        with pytest.raises(ValueError, match="expected I/N with I"):
             Shard.parse(text)
 
 

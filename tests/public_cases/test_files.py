@@ -383,7 +383,7 @@ def test_language_outside_xnli_runs_without_english_parser(tmp_path):
         assert len(loading.load(name, data=path, language="nl", **options)) >= 2
     with pytest.raises(ValueError, match="expected English"):
         loading.load("negation", data=path, language="nl")
-    with pytest.raises(ValueError, match=r"language: expected a language code"):
+    with pytest.raises(ValueError, match=r"expected a language code"):
         loading.load("plain", data=path, language="dutch")
 
 

@@ -51,7 +51,7 @@ RESAMPLED = ("f1", "precision", "recall", "entropy", "human", "kappa")
 """Scores whose intervals are resampled, so that they depend on the seed."""
 
 
-def test_laws_hold_for_all_metrics():
+def test_list_of_metrics_is_complete():
     names = {metric.__name__ for metric in METRICS} - {"accuracy"}
     assert names | {*OWN_TESTS} == set(list_script_folders("metrics"))
 

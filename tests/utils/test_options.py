@@ -12,10 +12,10 @@ from unbag.challenge_sets import loading
 from unbag.challenge_sets.pairs import list_own_options
 from unbag.evaluation import model_loading
 from unbag.utils.options import (
-    Count,
     Fraction,
     OptionDescription,
     OptionError,
+    PositiveInt,
     ProperFraction,
     describe_options,
     format_flag,
@@ -38,7 +38,7 @@ class Config:
         dtype: which.
     """
 
-    size: Count | None = None
+    size: PositiveInt | None = None
     names: Sequence[str] | None = None
     sure: bool = False
     least: Fraction = 0.5
@@ -71,8 +71,8 @@ def test_text_is_parsed_by_field_type(name, text, value):
         ("size", "1.0", "a whole number of at least 1, got '1.0'"),
         ("names", " , ", "comma-separated names, got ' , '"),
         ("sure", "x", "true or false, got 'x'"),
-        ("least", "1.5", "a number of at least 0 and at most 1, got 1.5"),
-        ("least", "nan", "a number of at least 0 and at most 1, got nan"),
+        ("least", "1.5", "a number from 0 to 1, got 1.5"),
+        ("least", "nan", "a number from 0 to 1, got nan"),
         ("dtype", "size", "one of bf16, fp16, got 'size'"),
     ],
 )
@@ -87,14 +87,14 @@ def test_invalid_values_are_all_reported_by_flag():
         validate_options(Config, {"size": True, "least": 2, "names": "snli", "sure": None, "dtype": None}, format_flag)
     assert str(error.value) == (
         "--size: expected a whole number of at least 1, got True; --names: expected comma-separated names, got 'snli'; "
-        "--sure: expected true or false, got None; --least: expected a number of at least 0 and at most 1, got 2; "
+        "--sure: expected true or false, got None; --least: expected a number from 0 to 1, got 2; "
         "--dtype: expected one of bf16, fp16, got None"
     )
 
 
 def test_upper_limit_may_be_excluded():
     assert parse_text("dropout", ProperFraction, "0") == 0
-    with pytest.raises(OptionError, match="dropout: expected a number of at least 0 and below 1, got 1"):
+    with pytest.raises(OptionError, match="dropout: expected a number from 0 to less than 1, got 1"):
         parse_text("dropout", ProperFraction, "1")
 
 
@@ -112,7 +112,7 @@ def test_options_have_descriptions():
     size, *_, least, dtype = describe_options(Config)
     meaning = "how many, which may take two lines."
     assert size == OptionDescription("size", None, meaning, "a whole number of at least 1", "1000")
-    assert least == OptionDescription("least", 0.5, "from where.", "a number of at least 0 and at most 1", "0.5")
+    assert least == OptionDescription("least", 0.5, "from where.", "a number from 0 to 1", "0.5")
     assert dtype == OptionDescription("dtype", "bf16", "which.", "one of bf16, fp16", "bf16")
 
 

@@ -46,7 +46,7 @@ class SetOptions:
     join_passages: bool = False  # whether to join a premise that is a list of passages by blank lines
 
     def validate(self) -> None:
-        """Validate combinations of the options. The type of each one, and the pairs, have been validated before."""
+        """Validate combinations of options. The builder has validated each value, and the options of the pairs."""
 
     def validate_pairs(self) -> None:
         """Validate the options that select the pairs."""

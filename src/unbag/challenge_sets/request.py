@@ -27,7 +27,7 @@ from unbag.data.text.tokens import has_word_tokenizer
 from unbag.utils import rng
 from unbag.utils.files import atomic_write
 from unbag.utils.hashing import hash_columns
-from unbag.utils.options import Count, validate_options
+from unbag.utils.options import PositiveInt, validate_options
 from unbag.utils.redaction import extract_first_line
 from unbag.utils.safe_io import DataError, parse_json, validate_file
 
@@ -50,7 +50,7 @@ class SetRequest:
     # Options of the set; for data of your own also `data` or `text`, `columns`, …
     # (`unbag.challenge_sets.loading.create_builder`).
     options: Mapping[str, Any] = field(default_factory=dict)
-    max_examples: Count | None = None  # maximum number of source examples to draw; None for all
+    max_examples: PositiveInt | None = None  # maximum number of source examples to draw; None for all
     seed: int = DEFAULT_SEED  # random seed for sampling
 
     def __post_init__(self) -> None:

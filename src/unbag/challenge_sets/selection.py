@@ -111,7 +111,7 @@ class PairSelection:
         described = {name: value for name in _OF_DATA if (value := given.get(name))}
         sources = [format_name(name) for name in ("corpus", "data", "text") if name in given]
         if len(sources) > 1:
-            raise OptionError(f"expected one of {' and '.join(sources)}, got both; omit one of them")
+            raise OptionError(f"expected one source of pairs, got {' and '.join(sources)}; omit all but one")
         if "data" in given:
             return {"data": given["data"], "language": "en", "source_split": given.get("split"), **described}
         data = format_name("data")
@@ -123,10 +123,8 @@ class PairSelection:
         if described.pop("language", LANGUAGE) != LANGUAGE:
             language = format_name("language")
             raise OptionError(f"{language}: expected {LANGUAGE} for a text, got {given['language']}; omit {language}")
-        if of_pairs := [format_name(name) for name in described if name != "columns"]:
-            raise OptionError(
-                f"{of_pairs[0]}: expected {data}, got a text, which has no labels and is UTF-8; omit {of_pairs[0]}"
-            )
+        if unused := [format_name(name) for name in described if name != "columns"]:
+            raise OptionError(f"{unused[0]}: expected {data}, got a text; omit {unused[0]}")
         texts: Any = given["text"]  # parsed to a list
         return {"text": list_text_files(texts), "source_split": given.get("split"), **described}
 

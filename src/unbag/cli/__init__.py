@@ -76,7 +76,7 @@ app.command()(demo.demo)
 
 
 def main() -> None:
-    """Run the command line. Exits with code 0 on success, 1 on failure and 2 on incorrect usage."""
+    """Run the command line. Exits with code 0 on success, 1 on failure and 2 on invalid usage."""
     # PyTorch reads this variable at import. Beside other programs, threads that wait actively slow each other down.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     sys.exit(run(app))

@@ -104,7 +104,7 @@ def check(
     line replace them, except options that would change the rows.
 
     Exit code 0: no gate fails. Exit code 1: a gate fails, or cannot be
-    computed. Exit code 2: incorrect usage.
+    computed. Exit code 2: invalid usage.
 
       unbag check ORG/MODEL --min permuted:score=.2,swapped:accuracy_after=.6
       unbag check runs/new --no-worse-than runs/old --strict

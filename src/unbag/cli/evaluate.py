@@ -132,7 +132,7 @@ def evaluate(
     if cross_domain and (sets or full):
         raise typer.BadParameter("--cross-domain: cannot be combined with --sets or --full; remove one of the options")
     requests, skipped, title = _select_requests(pairs, sets, full=full, cross_domain=cross_domain)
-    parsed_shard = None if shard is None else Shard.parse(shard)
+    parsed_shard = None if shard is None else Shard.parse(shard, "--shard")
     validate_engine_options(engine, num_gpus, shard)
     # A cross-domain table has no baselines, so their options are ignored.
     options = model_options.loading_options | ({} if cross_domain else model_options.disabled_baselines)

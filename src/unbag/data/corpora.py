@@ -83,7 +83,7 @@ def validate_language_code(code: str) -> None:
     """Validate that a text has the form of a language code (ISO 639) without a region, such as `nl`."""
     if not isinstance(code, str) or not _LANGUAGE_CODE.fullmatch(code) or code in _NO_LANGUAGE:
         raise OptionError(
-            f"--language: expected a language code such as {', '.join(sorted(LANGUAGES))} or nl, got {code!r}; use a "
+            f"expected a language code such as {', '.join(sorted(LANGUAGES))} or nl, got {code!r}; use a "
             "code of two or three letters, without a region"
         )
 
@@ -130,9 +130,7 @@ class Corpus:
         if name is None:
             return self.splits[0]
         if name not in self.splits:
-            raise OptionError(
-                f"--split: expected a split of {self.name}, got {name!r}; use one of {', '.join(self.splits)}"
-            )
+            raise OptionError(f"expected a split of {self.name}, got {name!r}; use one of {', '.join(self.splits)}")
         return name
 
 

@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, Final, TypedDict
 
-from unbag.utils.options import Count, DeclaredOptions, Option, collect_options
+from unbag.utils.options import DeclaredOptions, Option, PositiveInt, collect_options
 
 
 def _to_texts(value: Path | str | Sequence[Path | str]) -> list[str]:
@@ -68,7 +68,7 @@ class PairKwargs(TypedDict, total=False):
         bool | None, Option("Join premises that are lists of passages by blank lines.", default=False)
     ]
     max_examples: Annotated[
-        Count | None,
+        PositiveInt | None,
         Option(
             "Maximum number of source examples (default: all).",
             "Without names of sets, a sample of each set is the default.",

@@ -32,7 +32,7 @@ from unbag.scoring.significance import (
     resample_statistics,
     run_seed_test,
 )
-from unbag.utils.options import Count, Fraction, validate
+from unbag.utils.options import Fraction, PositiveInt, validate
 
 LEVEL: Final = 0.05
 FEW: Final = 30
@@ -143,7 +143,7 @@ def compare(
     if not (isinstance(metrics, list | tuple) and all(isinstance(each, str) for each in metrics)):
         raise ValueError(f"metrics: expected a list of patterns, such as ['p_c'], got {metrics!r}; pass a list")
     validate("level", Fraction, level)
-    validate("resamples", Count, resamples)
+    validate("resamples", PositiveInt, resamples)
     systems = assign_letters(load_systems(paths))
     if len(systems) < 2:
         only = f"one, {systems[0].name}" + (f", with seeds {', '.join(systems[0].seeds)}" if systems[0].seeds else "")

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, Literal, TypedDict
 
 from annotated_types import Ge
 
-from unbag.utils.options import Count, DeclaredOptions, Option, collect_options
+from unbag.utils.options import DeclaredOptions, Option, PositiveInt, collect_options
 
 Dtype = Literal["float32", "bfloat16", "float16"]
 """Floating-point type of a network's weights and computation."""
@@ -82,10 +82,10 @@ _TrustRemoteCode = Annotated[
     Option("Run Python code from the model repository; recorded in results (default: off).", default=False),
 ]
 _MaxLength = Annotated[
-    Count | None, Option("Maximum number of tokens per pair (default: the model's maximum).", metavar="N")
+    PositiveInt | None, Option("Maximum number of tokens per pair (default: the model's maximum).", metavar="N")
 ]
 _BatchTokens = Annotated[
-    Count | None, Option("Maximum number of tokens per batch (default: chosen for speed).", metavar="N")
+    PositiveInt | None, Option("Maximum number of tokens per batch (default: chosen for speed).", metavar="N")
 ]
 _NumFewshot = Annotated[
     Annotated[int, Ge(0)] | None,
@@ -170,7 +170,7 @@ class EndpointKwargs(TypedDict, total=False):
     label_map: _LabelMap
     threshold: _Threshold
     concurrency: Annotated[
-        Count | None,
+        PositiveInt | None,
         Option("Endpoints: number of concurrent requests (default: 8).", metavar="N", affects_predictions=False),
     ]
     retries: Annotated[
@@ -203,7 +203,7 @@ class BuiltInKwargs(TypedDict, total=False):
         ),
     ]
     max_train_pairs: Annotated[
-        Count | None,
+        PositiveInt | None,
         Option("Maximum number of training pairs of the built-in models (default: all).", metavar="N"),
     ]
     pipeline: Annotated[

@@ -240,7 +240,7 @@ def _open(source: PredictionSource) -> tuple[DataTable, str]:
             f"{source!r:.80}; pass one of these"
         )
     table = HubTable("predictions", data, revision="")
-    cells = (map(repr, row.values.values()) for row in table.read())  # in batches; a Dataset iterates 10 times slower
+    cells = (map(repr, row.values.values()) for row in table.read())  # in batches, six times as fast
     return replace(table, revision=hash_texts(chain([data.column_names], cells))), "predictions"
 
 

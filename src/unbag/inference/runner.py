@@ -52,12 +52,12 @@ class Shard:
         return f"{self.index}/{self.of}"
 
     @classmethod
-    def parse(cls, text: str) -> "Shard":
-        """Parse a shard from text such as `0/3`."""
+    def parse(cls, text: str, option: str = "shard") -> "Shard":
+        """Parse a shard from text such as `0/3`. `option` is its name in the error message."""
         match = re.fullmatch(r"([0-9]+)/([0-9]+)", text)
         if match is None or int(match[1]) >= int(match[2]):
             raise OptionError(
-                f"expected a shard as i/n with i from 0 to n - 1, such as 0/3, 1/3 and 2/3, got {text!r}; correct it"
+                f"{option}: expected I/N with I from 0 to N - 1, got {text!r}; pass 0/3, 1/3 and 2/3 for three shards"
             )
         return cls(int(match[1]), int(match[2]))
 

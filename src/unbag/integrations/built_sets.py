@@ -14,7 +14,7 @@ from unbag.challenge_sets.request import BuiltSet, SetRequest, build_requested_s
 from unbag.data.columns import count_distinct, read_column
 from unbag.data.labels import LABEL_SPACES, LabelError, resolve_output_labels
 from unbag.data.predictions import SetPredictions, scatter_predictions
-from unbag.utils.options import Count, validate
+from unbag.utils.options import PositiveInt, validate
 
 DEFAULT_EXAMPLES: Final = 100
 """Minimum number of source examples for a set requested by name. The evaluation of a small model takes seconds."""
@@ -95,7 +95,7 @@ def parse_requests(sets: Sequence[SetRequest | str] | SetRequest | str, max_exam
     A name requests a sample of `max_examples` source examples. None means `DEFAULT_EXAMPLES`, or as many more as the
     skill score requires. To find this number, the sets are built.
     """
-    validate("max_examples", Count | None, max_examples)
+    validate("max_examples", PositiveInt | None, max_examples)
     listed = [sets] if isinstance(sets, SetRequest | str) else list(sets)
     requests = [
         each

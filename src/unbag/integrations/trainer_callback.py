@@ -29,7 +29,7 @@ from unbag.integrations.built_sets import (
     parse_requests,
 )
 from unbag.scoring.skill import MIN_LABEL_ROWS
-from unbag.utils.options import Count, validate
+from unbag.utils.options import PositiveInt, validate
 
 PREFIX: Final = "eval_unbag_"
 """Prefix of all logged metric names, before `<set>_<metric>`."""
@@ -93,7 +93,7 @@ class UnbagCallback(TrainerCallback):
                 f"{['permuted']})), got {type(trainer).__name__}"
             )
         self._trainer, self._batch_tokens = trainer, batch_tokens
-        validate("max_rows", Count | None, max_rows)
+        validate("max_rows", PositiveInt | None, max_rows)
         group = connect_process_group()
         self._requests = group.main_process_first(lambda: parse_requests(sets, max_examples))
         self._sets: list[BuiltSet] = []

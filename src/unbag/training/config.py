@@ -16,11 +16,11 @@ from annotated_types import Ge
 from unbag.data.corpora import CORPORA, validate_language_code
 from unbag.utils.options import (
     COLUMNS_GIVEN,
-    Count,
     Fraction,
-    NotNegative,
+    NonNegativeFloat,
     OptionError,
-    Positive,
+    PositiveFloat,
+    PositiveInt,
     format_flag,
     parse_name_values,
     validate_options,
@@ -95,7 +95,8 @@ class TrainConfig:
     """Recipe with its options: plain fine-tuning, and the base class of all other recipes.
 
     A subclass describes its recipe by class attributes, declares further options, and extends `_iter_errors`. Invalid
-    options raise an `OptionError` that lists all errors, and names the options of the command.
+    options raise an `OptionError`: it lists all invalid values or, if there are none, all invalid combinations of
+    options. It names the options of the command.
     """
 
     recipe: ClassVar[str] = "finetune"  # `unbag train NAME`
@@ -115,7 +116,7 @@ class TrainConfig:
     model: PathText = option("Hub id or folder of a pretrained model or an NLI classifier.", panel="Model")
     revision: str | None = option("Branch, tag or commit of the model.", None)
     label_map: str | None = option("Labels of the outputs, in order, if the model config has generic names.", None)
-    max_length: Count | None = option("Maximum number of tokens per pair (default: the model's maximum).", None)
+    max_length: PositiveInt | None = option("Maximum number of tokens per pair (default: the model's maximum).", None)
 
     corpus: tuple[str, ...] = option(
         "Training corpora or files; snli=2 uses the pairs of snli twice per epoch.", ("snli",), panel="Data"
@@ -124,8 +125,12 @@ class TrainConfig:
     validation: tuple[str, ...] = option(
         "Validation corpora or files (default: the validation splits of --corpus).", ()
     )
-    max_examples: Count | None = option("Maximum number of training pairs, sampled at random (default: all).", None)
-    max_validation_examples: Count | None = option("Maximum number of pairs per validation split (default: all).", None)
+    max_examples: PositiveInt | None = option(
+        "Maximum number of training pairs, sampled at random (default: all).", None
+    )
+    max_validation_examples: PositiveInt | None = option(
+        "Maximum number of pairs per validation split (default: all).", None
+    )
     language: str = option("Language code of your files, such as en or zh.", "en")
     encoding: str | None = option(
         "Encoding of your files without byte-order mark, such as cp1252 (default: utf-8).", None
@@ -142,28 +147,30 @@ class TrainConfig:
     augment: tuple[str, ...] = option(
         "Added pairs: KIND or KIND=NUMBER, such as soswap=1500,contrast (see the guide).", ()
     )
-    augment_pairs: Count = option("Number of added pairs per epoch for each KIND without =NUMBER in --augment.", 20_000)
+    augment_pairs: PositiveInt = option(
+        "Number of added pairs per epoch for each KIND without =NUMBER in --augment.", 20_000
+    )
     augment_words: AugmentWords = option("Words in added pairs: training (without held-out words) or all.", "training")
     augment_batches: AugmentBatches = option(
         "Batching of added pairs: random, or stratified by kind and label.", "random"
     )
 
-    num_train_epochs: Count = option("Number of training epochs.", 3, panel="Training")
-    max_steps: Count | None = option("Number of training steps; overrides --num-train-epochs.", None)
-    batch_size: Count = option("Total batch size per step, over all processes.", 32)
-    gradient_accumulation_steps: Count = option(
+    num_train_epochs: PositiveInt = option("Number of training epochs.", 3, panel="Training")
+    max_steps: PositiveInt | None = option("Number of training steps; overrides --num-train-epochs.", None)
+    batch_size: PositiveInt = option("Total batch size per step, over all processes.", 32)
+    gradient_accumulation_steps: PositiveInt = option(
         "Number of forward passes per step and process; more passes use less memory.", 1
     )
-    learning_rate: Positive = option("Peak learning rate; decays linearly to 0.", 5e-5)
+    learning_rate: PositiveFloat = option("Peak learning rate; decays linearly to 0.", 5e-5)
     warmup_ratio: Fraction = option("Fraction of training steps for learning-rate warm-up.", 0.06)
-    weight_decay: NotNegative = option("Weight decay of AdamW; not applied to biases and norms.", 0.01)
-    max_grad_norm: NotNegative = option("Maximum gradient norm; 0 disables clipping.", 1.0)
+    weight_decay: NonNegativeFloat = option("Weight decay of AdamW; not applied to biases and norms.", 0.01)
+    max_grad_norm: NonNegativeFloat = option("Maximum gradient norm; 0 disables clipping.", 1.0)
     precision: Precision | None = option(
         "Mixed precision: no, bf16 or fp16 (default: from accelerate's config, else no).", None
     )
     seed: int = option("Random seed for head initialization, sampling, data order and dropout.", 13)
-    eval_steps: Count | None = option("Number of steps between evaluations (default: one epoch).", None)
-    early_stopping_patience: Count | None = option(
+    eval_steps: PositiveInt | None = option("Number of steps between evaluations (default: one epoch).", None)
+    early_stopping_patience: PositiveInt | None = option(
         "Number of evaluations without accuracy gain before a stop (default: no limit).", None
     )
 
@@ -172,8 +179,10 @@ class TrainConfig:
         panel="Checkpoints and logging",
         is_bookkeeping=True,
     )
-    save_steps: Count = option("Number of steps between checkpoints; the last two are kept.", 500, is_bookkeeping=True)
-    logging_steps: Count = option("Number of steps between log entries of the loss.", 20, is_bookkeeping=True)
+    save_steps: PositiveInt = option(
+        "Number of steps between checkpoints; the last two are kept.", 500, is_bookkeeping=True
+    )
+    logging_steps: PositiveInt = option("Number of steps between log entries of the loss.", 20, is_bookkeeping=True)
     report_to: tuple[Tracker, ...] = option(
         f"Experiment trackers: {', '.join(get_args(Tracker))}.", (), is_bookkeeping=True
     )
@@ -217,11 +226,10 @@ class TrainConfig:
             raise OptionError("; ".join(errors))
 
     def _iter_errors(self) -> Iterator[str]:
-        """Yield an error message for each invalid combination of options."""
+        """Yield an error message for each rule that the type hints do not express."""
         for each in fields(self):
             if each.name in self.FIXED and (value := getattr(self, each.name)) != each.default:
-                flag = format_flag(each.name)
-                yield f"{flag}: expected {each.default!r}, which this recipe requires, got {value!r}"
+                yield f"{each.name}: expected the default of this recipe, got {value!r}; omit {each.name}"
         if self.gradient_accumulation_steps > self.batch_size:
             steps = self.gradient_accumulation_steps
             yield f"--gradient-accumulation-steps: expected at most --batch-size {self.batch_size}, got {steps}"

@@ -202,7 +202,8 @@ def sample_from_datasets(datasets: Sequence[PairDataset], n: int | None, seed: i
     total = sum(len(part.examples) for part in datasets)
     if n > total:
         raise ValueError(
-            f"--max-examples: expected at least {n:,} training pairs to sample from, got {total:,}; decrease it"
+            f"--max-examples: expected at least {n:,} training pairs to sample from, got {total:,}; decrease "
+            "--max-examples"
         )
     # Random keys depend on part and id, not on the position, so that other rows do not influence the draw of a pair.
     lots = sorted(

@@ -41,7 +41,7 @@ from unbag.models.word_tokenizer import (
 from unbag.training.output import create_output_folder, validate_new_folder
 from unbag.utils import optional_deps, rng
 from unbag.utils.files import write_json
-from unbag.utils.options import Count, OptionError, Positive, ProperFraction, parse_text
+from unbag.utils.options import OptionError, PositiveFloat, PositiveInt, ProperFraction, parse_text
 
 FILE: Final = "made_with.json"
 _ARE_MADE: Final = frozenset(PairConfig.__annotations__) - {"hidden_size", "dropout", "train_embeddings"}
@@ -111,11 +111,11 @@ def initialize_model(
     return record
 
 
-def collect_options(architecture: Architecture) -> dict[str, Any]:
+def collect_architecture_options(architecture: Architecture) -> dict[str, Any]:
     """Collect the type hints of the config fields that users can set, by name."""
     ours = [each for each in architecture.config.__mro__ if issubclass(each, PairConfig)]
     declared = {name: hint for each in reversed(ours) for name, hint in each.__annotations__.items()}
-    ranges: dict[Any, Any] = {int: Count, float: Positive}
+    ranges: dict[Any, Any] = {int: PositiveInt, float: PositiveFloat}
     return {
         name: ProperFraction if "dropout" in name else ranges.get(hint, hint)
         for name, hint in declared.items()
@@ -124,7 +124,7 @@ def collect_options(architecture: Architecture) -> dict[str, Any]:
 
 
 def _options(kind: Architecture, texts: Mapping[str, str]) -> dict[str, Any]:
-    declared = collect_options(kind)
+    declared = collect_architecture_options(kind)
     if unknown := sorted(set(texts) - set(declared)):
         options = ", ".join(sorted(declared))
         raise OptionError(f"expected an option of {kind.name} ({options}), got {', '.join(unknown)}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from unbag import scripts
 from unbag.training.config import PathText, TrainConfig, option
-from unbag.utils.options import Count, Fraction, NotNegative, OptionError, ProperFraction
+from unbag.utils.options import Fraction, NonNegativeFloat, OptionError, PositiveInt, ProperFraction
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.requirements import Requirement
@@ -40,7 +40,7 @@ def load_recipes() -> dict[str, type[TrainConfig]]:
 
 
 def find_recipe(name: str) -> type[TrainConfig]:
-    """Find a recipe by name. Raises a `ValueError` if there is none."""
+    """Find a recipe by name. Raises an `OptionError` if there is none."""
     if name not in load_recipes():
         raise OptionError(f"expected one of the recipes {', '.join(load_recipes())}, got {name!r}")
     return load_recipes()[name]
@@ -55,15 +55,15 @@ class DebiasConfig(TrainConfig):
     # A folder holds a model, or its predictions on the training pairs.
     bias: PathText = option("Biased model: lexical, hypothesis, both, self or a model folder.", "lexical", panel="Bias")
     # The factor scales log-probabilities in a product of experts and is the exponent of weights elsewhere.
-    bias_strength: NotNegative = option("Strength of the biased model in the loss.", 1.0)
-    anneal: NotNegative | None = option(
+    bias_strength: NonNegativeFloat = option("Strength of the biased model in the loss.", 1.0)
+    anneal: NonNegativeFloat | None = option(
         "Final bias strength, reached linearly from --bias-strength (default: constant).", None
     )
-    weak_examples: Count = option("Number of training pairs for --bias self.", 2_000)
-    weak_epochs: Count = option("Number of training epochs for --bias self.", 5)
+    weak_examples: PositiveInt = option("Number of training pairs for --bias self.", 2_000)
+    weak_epochs: PositiveInt = option("Number of training epochs for --bias self.", 5)
     balance: Fraction = option("Balance of groups by lexically misleading score: 0 (off) to 1 (equal weights).", 0.0)
-    alpha: NotNegative = option("Weight of the entropy on permuted pairs; 0 disables it.", 0.0)
-    permutations: Count = option("Number of permutations per pair for --alpha.", 1)
+    alpha: NonNegativeFloat = option("Weight of the entropy on permuted pairs; 0 disables it.", 0.0)
+    permutations: PositiveInt = option("Number of permutations per pair for --alpha.", 1)
 
     def _iter_errors(self) -> Iterator[str]:
         yield from super()._iter_errors()
@@ -78,8 +78,8 @@ class DebiasConfig(TrainConfig):
             yield f"--weak-examples: expected fewer than --max-examples {self.max_examples}, got {self.weak_examples}"
         if self.augment and self.reads_predictions:
             yield (
-                "--augment: expected a biased model, got stored predictions, which lack the added pairs; pass a "
-                "model folder as the bias"
+                "--augment: not supported with stored predictions, which lack the added pairs; pass a model folder to "
+                "--bias"
             )
 
     @property
@@ -116,7 +116,9 @@ class HexConfig(TrainConfig):
     trainer = "unbag.training.hex:HexTrainer"
 
     # With g as wide as its input, W^φ is square and g can represent all of the mean embedding.
-    width: Count | None = option("Width of the superficial branch g (default: the embedding width).", None, panel="HEX")
+    width: PositiveInt | None = option(
+        "Width of the superficial branch g (default: the embedding width).", None, panel="HEX"
+    )
     unscaled: bool = option("Do not scale each output of the superficial branch g to a root mean square of 1.", False)
     # The authors give no number. The projection presumes a trained classifier, yet HEX needs most of the steps.
     warm_start: ProperFraction = option(
@@ -126,7 +128,7 @@ class HexConfig(TrainConfig):
     embeddings: PathText | None = option(
         "Word vectors for branch g: path, Hub id or pipeline (default: from the model).", None
     )
-    superficial_weight: NotNegative = option(
+    superficial_weight: NonNegativeFloat = option(
         "Weight λ of the superficial branch g in the loss; above 0, g learns the labels.", 0.0
     )
 

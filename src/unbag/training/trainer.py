@@ -192,7 +192,7 @@ def validate_batch_size(config: TrainConfig) -> int:
     if config.batch_size % (world_size * steps):
         raise ValueError(
             f"--batch-size: expected a multiple of {world_size * steps} ({world_size} processes × "
-            f"--gradient-accumulation-steps {steps}), got {config.batch_size}; change one of them"
+            f"--gradient-accumulation-steps {steps}), got {config.batch_size}; change --batch-size"
         )
     return world_size * steps
 

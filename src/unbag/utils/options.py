@@ -1,9 +1,9 @@
 """Options of keyword arguments and config dataclasses: declaration, parsing of text, validation and help.
 
 The type hint of an option declares its values: a type, a `Literal`, a list, a mapping, or one of these with a range,
-such as `Count = Annotated[int, Ge(1)]` (`annotated_types`). `validate` checks a value, and `parse_text` also converts
-text. A class of keyword arguments describes its options as `Annotated[hint, Option(…)]`; the parameters of Python
-functions and the options of commands derive from it. The fields of a config are described in its docstring.
+such as `PositiveInt = Annotated[int, Ge(1)]` (`annotated_types`). `validate` checks a value, and `parse_text` also
+converts text. A class of keyword arguments describes its options as `Annotated[hint, Option(…)]`; the parameters of
+Python functions and the options of commands derive from it. The fields of a config are described in its docstring.
 
 The values are checked here and not by pydantic's `TypeAdapter`: for the same rules (integers of 63 bits, printable
 text, empty column names, NumPy integers), its validators take more lines, and 0.2 s when a command starts.
@@ -37,19 +37,19 @@ _EXPECTED: Final = {
     bool: "true or false",
     Sequence: LIST,
     tuple: LIST,
-    Mapping: "names by name",
-    str: "printable text",
+    Mapping: "a mapping of names",
+    str: "non-empty printable text",
     Path: "a path",
 }
-_LIMITS: Final = {"gt": "above", "ge": "of at least", "lt": "below", "le": "at most"}
+_LIMITS: Final = {"gt": "above", "ge": "of at least", "lt": "below", "le": "of at most"}
 """Words for the limits of `annotated_types`, by the name of their attribute and of the function in `operator`."""
 _EXAMPLES: Final = {int: "1000", float: "0.5", bool: "true", Sequence: "snli,mnli"}
 _LARGEST: Final = 2**63
 _BOOLEANS: Final = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
-Count = Annotated[int, Ge(1)]
-NotNegative = Annotated[float, Ge(0)]
-Positive = Annotated[float, Gt(0)]
+PositiveInt = Annotated[int, Ge(1)]
+NonNegativeFloat = Annotated[float, Ge(0)]
+PositiveFloat = Annotated[float, Gt(0)]
 Fraction = Annotated[float, Ge(0), Le(1)]
 ProperFraction = Annotated[float, Ge(0), Lt(1)]
 
@@ -58,7 +58,7 @@ COLUMNS_GIVEN: Final = "--columns premise=…,hypothesis=…,label=…"
 
 
 class OptionError(ValueError):
-    """Raised for an invalid option. A command reports it as incorrect usage, with exit code 2."""
+    """Error for an invalid option. A command then exits with code 2."""
 
 
 def suggest_name(name: str, valid: Iterable[str]) -> str:
@@ -142,7 +142,7 @@ def parse_options(
     """Validate the given values of declared options, and parse them. Names that are not declared are not validated.
 
     Options with the value None, and False for one that is off by default, are left out. A parsed value can be parsed
-    again. `format_name` formats the name of an option for the error message, such as `format_flag`.
+    again. `format_name` formats the names of options in errors: `format_flag` for a command.
     """
     parsed = {}
     for name, value in values.items():
@@ -231,9 +231,9 @@ def split_names(*texts: str) -> tuple[str, ...]:
 
 
 def parse_text(name: str, hint: Any, text: str) -> Any:
-    """Convert the text of an option to a value of its type, and validate it. `name` is that of `validate`.
+    """Convert the text of an option to a value of its type, and validate it. `name` is the option in the error message.
 
-    >>> parse_text("folds", Count | None, "5"), parse_text("names", Sequence[str], "snli, mnli")
+    >>> parse_text("folds", PositiveInt | None, "5"), parse_text("names", Sequence[str], "snli, mnli")
     (5, ('snli', 'mnli'))
     """
     value: Any = text
@@ -250,7 +250,7 @@ def parse_text(name: str, hint: Any, text: str) -> Any:
 def validate_options(config: type, values: Mapping[str, Any], format_name: Callable[[str], str] = str) -> None:
     """Validate values against the type hints of dataclass fields. Names without a field are ignored.
 
-    The default of a field is always valid. The error lists all invalid values.
+    The default of a field is always valid. The error lists all invalid values, with names formatted by `format_name`.
     """
     hints, errors = get_type_hints(config, include_extras=True), []
     for field in fields(config):
@@ -277,7 +277,7 @@ def validate(name: str, hint: Any, value: Any) -> None:
 def list_alternatives(hint: Any) -> list[Any]:
     """List the alternatives of a type hint, without None and without ranges.
 
-    >>> list_alternatives(Count | str | None)
+    >>> list_alternatives(PositiveInt | str | None)
     [<class 'int'>, <class 'str'>]
     """
     if get_origin(hint) is Annotated:
@@ -291,17 +291,20 @@ def describe_type(hint: Any) -> str:
     """Describe the values of a type hint, as in "expected a whole number of at least 1".
 
     >>> describe_type(Fraction | None), describe_type(Literal["bf16", "fp16"])
-    ('a number of at least 0 and at most 1', 'one of bf16, fp16')
+    ('a number from 0 to 1', 'one of bf16, fp16')
     """
     kind, parts = get_origin(hint) or hint, get_args(hint)
     if kind is Annotated:
-        limits = " and ".join(f"{_LIMITS[name]} {bound}" for name, bound in _iter_limits(hint))
-        return f"{describe_type(parts[0])} {limits}".rstrip()
+        limits = {name: f"{bound:,}" for name, bound in _iter_limits(hint)}
+        words = " and ".join(f"{_LIMITS[name]} {bound}" for name, bound in limits.items())
+        if limits.keys() in ({"ge", "le"}, {"ge", "lt"}):
+            words = f"from {limits['ge']} to {limits.get('le') or 'less than ' + limits['lt']}"
+        return f"{describe_type(parts[0])} {words}".rstrip()
     if kind in (Union, UnionType):
         return " or ".join(sorted({describe_type(part) for part in parts if part is not NoneType}))
     if kind in (Sequence, tuple) and parts[0] is not str:
         return f"comma-separated values, each {describe_type(parts[0])}"
-    return f"one of {', '.join(map(str, parts))}" if kind is Literal else _EXPECTED.get(kind, "something else")
+    return f"one of {', '.join(map(str, parts))}" if kind is Literal else _EXPECTED.get(kind, str(kind))
 
 
 def _iter_limits(hint: Any) -> Iterator[tuple[str, float]]:

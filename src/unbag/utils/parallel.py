@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final
 
-from unbag.utils.options import Count, validate
+from unbag.utils.options import PositiveInt, validate
 
 _NUM_PROC: Final = ContextVar("num_proc", default=1)
 
@@ -24,7 +24,7 @@ without `if __name__ == "__main__":` would then start processes in its processes
 @contextmanager
 def set_num_proc(num_proc: int) -> Iterator[None]:
     """Set the number of processes until the `with` block ends."""
-    validate("num_proc", Count, num_proc)
+    validate("num_proc", PositiveInt, num_proc)
     token = _NUM_PROC.set(int(num_proc))
     try:
         yield

@@ -20,8 +20,8 @@ def _read_column(table, name):
 
 
 def test_every_set_has_tables_with_unique_names():
-    of_others = {each.name for each in challenge_sets.list_challenge_sets() if not each.paper.startswith("unbag")}
-    assert {table.set for table in TABLES} == of_others
+    sets_of_papers = {each.name for each in challenge_sets.list_challenge_sets() if not each.paper.startswith("unbag")}
+    assert {table.set for table in TABLES} == sets_of_papers
     assert len(set(IDS)) == len(IDS) == 41
 
 

@@ -31,7 +31,7 @@ from unbag.data.text.tokens import SEGMENTER, build_tokenizer_identity, is_segme
 from unbag.utils import checksums, locks, optional_deps, parallel, rng
 from unbag.utils.files import get_cache_folder
 from unbag.utils.hashing import hash_package_code, hash_texts
-from unbag.utils.options import Count, Positive, validate_options
+from unbag.utils.options import PositiveFloat, PositiveInt, validate_options
 
 DEFAULT_TRAINING: Final[Mapping[str, tuple[str, ...]]] = {
     **{language: (f"xnli_{language}",) for language in LANGUAGES},
@@ -63,8 +63,8 @@ class LexicalTrainingOptions:
     pipeline: str | None = None  # spaCy pipeline that selects the words (`WordSelector`); None for the default
     tags: Literal["type", "context"] = BY_TYPE  # tags that select content words; `BY_CONTEXT` as in the paper
     hypothesis_only: bool = False
-    max_train_pairs: Count | None = None  # number of training pairs to sample; None for all pairs
-    l2: Positive | None = None  # L2 penalty; None to select the penalty on held-out pairs
+    max_train_pairs: PositiveInt | None = None  # number of training pairs to sample; None for all pairs
+    l2: PositiveFloat | None = None  # L2 penalty; None to select the penalty on held-out pairs
     seed: int = DEFAULT_SEED  # for sampling, held-out pairs and folds
 
     def __post_init__(self) -> None:

@@ -34,7 +34,7 @@ class HarnessTask(NamedTuple):
 
     @property
     def metrics(self) -> list[MetricDefinition]:
-        """Metrics that the copy of the score function returns. Computed metrics need unbag."""
+        """Metrics of the exported task, without computed ones, which need unbag."""
         return [each for each in self.challenge_set.list_metrics_with_role("harness") if each.compute is None]
 
     @property
