@@ -122,7 +122,7 @@ def validate_model_options(models: Sequence[Any], options: Mapping[str, Any]) ->
     >>> validate_model_options(["my:model"], {"head": "plain"})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    ValueError: head is for a Hub id or a folder; my:model is a function, which ...; omit head (--head)
+    unbag.utils.options.OptionError: head is for a Hub id or a folder; ...; omit head (--head)
     """
     kinds = {_display_name(model): find_model_type(model) for model in models}
     for option in (name for name, value in options.items() if value is not None):
