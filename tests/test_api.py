@@ -195,7 +195,7 @@ def test_evaluate_ids_without_label_map_are_rejected_before_building(monkeypatch
         ({"model": "causal:org/lm", "base_url": "http://x/v1"}, "base_url is for endpoint:NAME; causal:org/lm is"),
         ({"model": "org/model", "train_data": ["snli"]}, "train_data is for lexical, hypothesis-only or majority; org"),
         ({"device": "cpu"}, "device is for a Hub id or a folder or causal:ORG/LM; by_length is a function"),
-        ({"corpus": "snli"}, "expected one of corpus and data, got both"),
+        ({"corpus": "snli"}, "expected one source of pairs, got corpus and data"),
         ({"data": None, "labels": list(LABELS)}, "labels: expected data, got none; pass data, or omit labels"),
         ({"options": {"Q": 3}}, "no option 'Q'"),
         ({"sets": "permute"}, "expected one of the challenge sets"),
