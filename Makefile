@@ -32,13 +32,13 @@ test: $(VENV)/dev.installed  ## run all tests except the nightly ones; without .
 test-all: $(VENV)/dev.installed  ## run all tests, including clusters, launchers, other tools, long attacks and whole corpora
 	$(BIN)/python -m pytest $(PARALLEL) -m ""
 
-# Excludes tests of Spaces, sentence-transformers and builds, which need newer packages than our lower bounds.
+# Excludes tests of Spaces, Hugging Face jobs, sentence-transformers and builds, which need newer packages.
 lowest: $(VENV)/pip.installed  ## run all tests with the oldest packages that pyproject.toml allows, in a separate environment
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --resolution lowest-direct --all-extras --group lowest pyproject.toml -o $(VENV)/lowest.txt
 	$(BIN)/python -m venv $(VENV)/lowest
 	$(VENV)/lowest/bin/python -m pip install --quiet --requirement $(VENV)/lowest.txt --editable .
-	$(VENV)/lowest/bin/python -m pytest $(PARALLEL) -m "" $(addprefix --ignore=,tools src/unbag/integrations/cross_encoder.py \
+	$(VENV)/lowest/bin/python -m pytest $(PARALLEL) -m "" $(addprefix --ignore=,tools/hatch_build.py tests/examples src/unbag/integrations/cross_encoder.py \
 		$(wildcard src/unbag/hub/*_page.py) tests/hub/test_leaderboard.py tests/hub/test_metric_spaces.py tests/hub/test_pair_space.py)
 
 # EXTRAS selects extras: `make extras EXTRAS="none zh"`. UV_TORCH_BACKEND=cpu avoids the large GPU version of torch.

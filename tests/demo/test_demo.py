@@ -42,7 +42,7 @@ def demo_output(tmp_path_factory):
 
 def test_demo_evaluates_every_model_on_every_set_offline(demo_output):
     folder, _, complaints = demo_output
-    assert not complaints
+    assert not complaints.strip()
     asked = {(result.model["name"], result.set) for result in results.read_results(folder / "results.json")}
     assert asked == {(model, name) for model in MODELS for name in challenge_sets.list_set_names()}
 

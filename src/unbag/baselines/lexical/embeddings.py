@@ -196,7 +196,7 @@ def has_pinned_commit(name: str) -> bool:
 def _fetch(repository: str, revision: str | None) -> Path:
     """Download the required files of a Hub repository. The folder is named after the commit."""
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
 
     what = f"the embeddings {repository}"
     try:
@@ -207,7 +207,8 @@ def _fetch(repository: str, revision: str | None) -> Path:
     except (HfHubHTTPError, OSError, ValueError) as error:
         absent = describe_missing_repo(error, "embeddings", repository)
         # A table that does not exist is a mistake of the user, a table that cannot be reached is not.
-        raise (MissingFileError if isinstance(error, LocalEntryNotFoundError) else ValueError)(
+        is_unreachable = isinstance(error, LocalEntryNotFoundError | OfflineModeIsEnabled)
+        raise (MissingFileError if is_unreachable else ValueError)(
             absent or f"{what}: expected a download from the Hub, got an error ({extract_first_line(error)})"
         ) from error
 
