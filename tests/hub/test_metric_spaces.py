@@ -108,7 +108,7 @@ def test_page_runs_without_unbag(hub: RunningHub, spaces, tmp_path: Path):
 @pytest.mark.parametrize("name", NAMES)
 def test_space_requires_only_numeric_packages_and_names_origin(spaces, name):
     files = {path: content.decode() for path, content in spaces[name].files.items()}
-    assert files["requirements.txt"] == "numpy>=2.0\nscipy>=1.15\n"
+    assert files["requirements.txt"] == "numpy>=2.0.2\nscipy>=1.15\n"
     for path in (path for path in files if path.endswith(".py")):
         assert "unbag" in files[path].splitlines()[0]
         assert "SPDX-License-Identifier: Apache-2.0" in files[path]

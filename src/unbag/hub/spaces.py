@@ -43,7 +43,7 @@ def build_requirements(*names: str) -> str:
     r"""Build a requirements.txt with the given packages and unbag's version constraints.
 
     >>> build_requirements("numpy")
-    'numpy>=2.0\n'
+    'numpy>=2.0.2\n'
     """
     ours = {re.split(r"[^\w-]", line)[0].lower(): line.partition(";")[0].strip() for line in requires("unbag") or []}
     return "".join(f"{ours[name]}\n" for name in names)
