@@ -3,11 +3,10 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from annotated_types import Ge
 from numpy.typing import NDArray
 from rich.console import RenderableType
 
@@ -35,7 +34,7 @@ from unbag.data.predictions import Columns
 from unbag.data.sources import PairSource, compute_source_id
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.uncertainty_partitions import find_unseen_rows, score_resnli
-from unbag.utils.options import PositiveInt
+from unbag.utils.options import NonNegativeInt, PositiveInt
 from unbag.utils.safe_io import DataError
 
 _PAPER = "ReSNLI 2019"
@@ -67,7 +66,7 @@ class ResnliOptions(SetOptions):
 
     embeddings: str = ""
     test_size: PositiveInt | None = None
-    validation_size: Annotated[int, Ge(0)] | None = None
+    validation_size: NonNegativeInt | None = None
     seed: int = DEFAULT_SEED
 
     def validate(self) -> None:

@@ -11,9 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypedDict
 
-from annotated_types import Ge
-
-from unbag.utils.options import DeclaredOptions, Option, PositiveInt, collect_options
+from unbag.utils.options import DeclaredOptions, NonNegativeInt, Option, PositiveInt, collect_options
 
 Dtype = Literal["float32", "bfloat16", "float16"]
 """Floating-point type of a network's weights and computation."""
@@ -88,7 +86,7 @@ _BatchTokens = Annotated[
     PositiveInt | None, Option("Maximum number of tokens per batch (default: chosen for speed).", metavar="N")
 ]
 _NumFewshot = Annotated[
-    Annotated[int, Ge(0)] | None,
+    NonNegativeInt | None,
     Option("Number of few-shot examples in the prompt: 0, 3 or 6 (default: 0).", default=0, metavar="N"),
 ]
 _Prompt = Annotated[
@@ -174,7 +172,7 @@ class EndpointKwargs(TypedDict, total=False):
         Option("Endpoints: number of concurrent requests (default: 8).", metavar="N", affects_predictions=False),
     ]
     retries: Annotated[
-        Annotated[int, Ge(0)] | None,
+        NonNegativeInt | None,
         Option(
             "Endpoints: maximum number of retries of a request (default: 8).",
             metavar="N",

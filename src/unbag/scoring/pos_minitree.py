@@ -175,7 +175,9 @@ def compute_sentence_signature(
         raise ValueError(
             f"tags: expected one tag per word, got {len(words)} words and {len(tags)} tags; tag the same words"
         )
-    if validate_definition(definition) == "code":
+    if definition not in DEFINITIONS:
+        raise ValueError(f"definition: expected one of {', '.join(DEFINITIONS)}, got {definition!r}")
+    if definition == "code":
         known_words = {word for word in map(str.lower, words) if word in training_distributions}
         bits = {word: int(find_top_tags(training_distributions[word], k)) for word in known_words}
         return compute_type_signature(words, encode_tags(tags), bits, radius=radius, k=k)
@@ -183,13 +185,6 @@ def compute_sentence_signature(
     in_training = [word.lower() in training_distributions for word in words]
     weights = np.asarray(shares, dtype=np.float64).reshape(len(words), len(TAGS))
     return float(compute_signatures(encode_tags(tags), find_top_tags(weights, k), in_training, radius=radius, k=k))
-
-
-def validate_definition(definition: str) -> Definition:
-    """Validate the name of a definition of mini-tree overlap (`code` or `text`), and return it."""
-    if definition not in DEFINITIONS:
-        raise ValueError(f"definition: expected one of {', '.join(DEFINITIONS)}, got {definition!r}")
-    return definition
 
 
 def pos_minitree(

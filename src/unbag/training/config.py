@@ -11,13 +11,12 @@ from inspect import get_annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, get_args, get_type_hints
 
-from annotated_types import Ge
-
 from unbag.data.corpora import CORPORA, validate_language_code
 from unbag.utils.options import (
     COLUMNS_GIVEN,
     Fraction,
     NonNegativeFloat,
+    NonNegativeInt,
     OptionError,
     PositiveFloat,
     PositiveInt,
@@ -186,7 +185,7 @@ class TrainConfig:
     report_to: tuple[Tracker, ...] = option(
         f"Experiment trackers: {', '.join(get_args(Tracker))}.", (), is_bookkeeping=True
     )
-    dataloader_num_workers: Annotated[int, Ge(0)] = option(
+    dataloader_num_workers: NonNegativeInt = option(
         "Number of data-loading processes; 0 loads in the main process.", 0, is_bookkeeping=True
     )
     push_checkpoints: str | None = option(

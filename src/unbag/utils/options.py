@@ -48,6 +48,7 @@ _LARGEST: Final = 2**63
 _BOOLEANS: Final = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 PositiveInt = Annotated[int, Ge(1)]
+NonNegativeInt = Annotated[int, Ge(0)]
 NonNegativeFloat = Annotated[float, Ge(0)]
 PositiveFloat = Annotated[float, Gt(0)]
 Fraction = Annotated[float, Ge(0), Le(1)]

@@ -13,13 +13,13 @@ from unbag.scoring.pos_minitree import (
     DEFAULT_K,
     DEFAULT_RADIUS,
     TAGS,
+    Definition,
     compute_neighbor_distributions,
     compute_signatures,
     compute_type_signature,
     count_neighbor_tags,
     encode_tags,
     find_top_tags,
-    validate_definition,
 )
 
 _CHUNK_SIZE: Final = 10_000  # sentences tagged together
@@ -41,9 +41,9 @@ class MiniTrees:
     0.5
     """
 
-    def __init__(self, radius: int = DEFAULT_RADIUS, definition: str = "code") -> None:
+    def __init__(self, radius: int = DEFAULT_RADIUS, definition: Definition = "code") -> None:
         """Initialize empty counts of `radius` neighbours on each side of a word, by the given definition."""
-        self.radius, self.definition = radius, validate_definition(definition)
+        self.radius, self.definition = radius, definition
         self._sums: defaultdict[str, NDArray[np.float64]] = defaultdict(lambda: np.zeros(len(TAGS)))
         self._totals: Counter[str] = Counter()  # number of neighbours (`code`) or of occurrences (`text`)
         self._tops: dict[tuple[str, int], int] = {}
@@ -54,7 +54,7 @@ class MiniTrees:
         sentences: Iterable[str],
         tagger: Tagger,
         radius: int = DEFAULT_RADIUS,
-        definition: str = "code",
+        definition: Definition = "code",
     ) -> "MiniTrees":
         """Build mini-tree statistics from the sentences of a corpus. At most a few thousand sentences are in memory.
 
