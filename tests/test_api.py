@@ -200,6 +200,7 @@ def test_evaluate_ids_without_label_map_are_rejected_before_building(monkeypatch
         ({"options": {"Q": 3}}, "no option 'Q'"),
         ({"sets": "permute"}, "expected one of the challenge sets"),
         ({"full": True}, "full: cannot be combined with sets"),
+        ({"sets": None, "language": "English"}, "expected a language code such as .* got 'English'"),
         (
             {"sets": [unbag.SetRequest("plain", "snli")]},
             "sets: the request for plain cannot be combined with corpus, data or max_examples",
