@@ -14,7 +14,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 WORKERS ?= $(shell $(PYTHON) -c "import os; print(os.cpu_count() + 1)")
 PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 SCHEMA := $(VENV)/schemas/bin/check-jsonschema --builtin-schema vendor
-QUICK := $(patsubst %,tests/%.py,cli/test_app test_import_graph data/test_labels utils/test_options test_scripts data/test_sources) \
+QUICK := $(patsubst %,tests/%.py,cli/test_app test_import_graph data/test_labels utils/test_options data/test_sources) \
 	tests/scoring tests/data/text tests/baselines/natlog tests/challenge_sets \
 	$(filter-out %/test_reproduce.py,$(wildcard tests/reports/test_*.py))
 

@@ -5,7 +5,7 @@
 
 This requires `uv`, a package registry, minutes, and gigabytes for extras with torch. `UV_*` variables set the registry,
 and `UV_TORCH_BACKEND=cpu` the torch build. The clients of the Hub are offline. Each environment prints one line of
-JSON: the commands, the duration of installation and commands, and the size.
+JSON: the use cases that work, those that name a missing extra, and the size.
 """
 
 import argparse
@@ -17,62 +17,46 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import tomllib
+from itertools import islice
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from tests.fake_llm.running import running_endpoint
+from unbag.data.demo import iter_demo_pairs
 
 ROOT: Final = Path(__file__).parents[1]
 NONE: Final = "none"
-
-_PAIRS: Final = """
-import csv
-from unbag.data.demo import iter_demo_pairs
-with open("pairs.csv", "w", newline="", encoding="utf-8") as file:
-    writer = csv.writer(file)
-    writer.writerow(["premise", "hypothesis", "label"])
-    pairs = zip(iter_demo_pairs("validation"), range(60))
-    writer.writerows([pair.premise, pair.hypothesis, pair.label] for pair, _ in pairs)
-with open("chinese.csv", "w", newline="", encoding="utf-8") as file:
-    writer = csv.writer(file)
-    writer.writerow(["premise", "hypothesis", "label"])
-    writer.writerow(["两只大狗今天在田野上奔跑，孩子们在看着。", "今天有一些动物在田野上奔跑。", "entailment"])
-with open("yes.py", "w") as file:
-    file.write("def says(premises, hypotheses):\\n    return ['entailment'] * len(premises)\\n")
-"""
+EXTRAS: Final[dict[str, list[str]]] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+    "optional-dependencies"
+]
+_CHINESE: Final = "两只大狗今天在田野上奔跑，孩子们在看着。,今天有一些动物在田野上奔跑。,entailment\n"
 _METRIC: Final = """
 import evaluate
 from unbag import scripts
 metric = evaluate.load(str(scripts.ROOT / "metrics" / "swap_consistency"))
 print(metric.compute(predictions=[0, 1], references=[0, 1], source_id=["a", "a"], swapped=[False, True]))
 """
-_ASKED: Final = "--data pairs.csv --sets plain --no-lexical-baseline"
+_PAIRS: Final = "--data pairs.csv --sets plain --no-lexical-baseline"
 _TUNE: Final = "unbag train finetune --model dan --corpus pairs.csv --validation pairs.csv --max-steps 2"
 
 
-class Use(NamedTuple):
-    """A use case: the extras that it needs, and its commands, `unbag …` or `python …`."""
+def build_use_cases(endpoint: str) -> dict[tuple[str, str], list[str]]:
+    """Build the commands of each use case, by its name and the extras that it needs.
 
-    name: str
-    needs: frozenset[str]
-    commands: list[list[str]]
-
-
-def uses(endpoint: str) -> list[Use]:
-    """Return the use cases for every environment. Later ones may use files of earlier ones."""
-    cases = {
+    Later use cases may use files of earlier ones.
+    """
+    return {
         ("build, ask a function, score, report", ""): [
             "unbag build swapped --data pairs.csv --output swapped.parquet",
-            f"unbag evaluate yes:says {_ASKED} --output-dir said",
+            f"unbag evaluate yes:says {_PAIRS} --output-dir said",
             "unbag report said --output said.html",
         ],
         ("the demonstration", ""): ["unbag demo"],
         ("make, train and ask a model", "models"): [
             "unbag models init dan --corpus pairs.csv --output-dir dan",
             f"{_TUNE} --output-dir tuned",
-            f"unbag evaluate ./tuned {_ASKED} --output-dir asked",
+            f"unbag evaluate ./tuned {_PAIRS} --output-dir asked",
         ],
         ("train under trackers", "models trackers"): [
             f"{_TUNE} --report-to tensorboard --report-to trackio --output-dir tracked"
@@ -80,118 +64,95 @@ def uses(endpoint: str) -> list[Use]:
         ("permute Chinese", "zh"): ["unbag build permuted --data chinese.csv --language zh --output chinese.parquet"],
         ("ask WordNet", "wordnet"): [
             "python -m unbag.baselines.wordnet.install",
-            f"unbag evaluate wordnet {_ASKED} --output-dir known",
+            f"unbag evaluate wordnet {_PAIRS} --output-dir known",
         ],
         ("ask an endpoint", "llm"): [
-            f"unbag evaluate endpoint:tiny --base-url {endpoint} {_ASKED} --max-examples 3 --output-dir answered"
+            f"unbag evaluate endpoint:tiny --base-url {endpoint} {_PAIRS} --max-examples 3 --output-dir answered"
         ],
         ("compute a metric by evaluate", "metrics"): [f"python -c {shlex.quote(_METRIC)}"],
     }
-    return [Use(name, frozenset(needs.split()), [*map(shlex.split, each)]) for (name, needs), each in cases.items()]
 
 
-def brought_by(extra: str) -> frozenset[str]:
-    """Return the extras that an extra includes, itself among them."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    named = re.findall(r"unbag\[([^]]*)\]", " ".join(project["optional-dependencies"].get(extra, [])))
-    others = [each for names in named for each in names.split(",")]
-    return frozenset({extra} - {NONE}).union(*map(brought_by, others))
+def list_included_extras(extra: str) -> set[str]:
+    """List the extras that an extra includes, itself among them."""
+    named = re.findall(r"unbag\[([^]]*)\]", " ".join(EXTRAS.get(extra, [])))
+    return ({extra} - {NONE}).union(*(list_included_extras(each) for names in named for each in names.split(",")))
 
 
-def extras() -> list[str]:
-    """Return the names of all extras."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return list(project["optional-dependencies"])
+def write_files(folder: Path) -> None:
+    """Write the files that the commands read."""
+    header = "premise,hypothesis,label\n"
+    pairs = islice(iter_demo_pairs("validation"), 60)
+    rows = [f'"{pair.premise}","{pair.hypothesis}",{pair.label}\n' for pair in pairs]
+    (folder / "pairs.csv").write_text(header + "".join(rows), encoding="utf-8")
+    (folder / "chinese.csv").write_text(header + _CHINESE, encoding="utf-8")
+    (folder / "yes.py").write_text("def says(premises, hypotheses):\n    return ['entailment'] * len(premises)\n")
 
 
-def tried(extra: str, wheel: Path, endpoint: str) -> dict[str, object]:
+def check_extra(extra: str, wheel: Path, endpoint: str, folder: Path) -> dict[str, object]:
     """Install the wheel with an extra in a new environment, run all use cases there, and return a record.
 
     A use case that lacks an extra must fail with an error that names this extra.
     """
-    has = brought_by(extra)
-    with _folder() as name:
-        folder, began = Path(name), time.monotonic()
-        environment = folder / "environment"
-        # pip is needed to install WordNet.
-        _done("uv", "venv", "--quiet", "--seed", "--python", sys.executable, str(environment))
-        wanted = str(wheel) if extra == NONE else f"{wheel}[{extra}]"
-        programs = environment / ("Scripts" if os.name == "nt" else "bin")
-        _done("uv", "pip", "install", "--quiet", "--python", str(programs / "python"), wanted)
-        installed = time.monotonic()
-        variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-        variables |= {"HF_HUB_OFFLINE": "1", "HF_HOME": str(folder / "hub"), "UNBAG_CACHE": str(folder / "cache")}
-        work = folder / "work"
-        work.mkdir()
-
-        def run(*command: str) -> subprocess.CompletedProcess[str]:
-            return subprocess.run(
-                [str(programs / command[0]), *command[1:]], capture_output=True, text=True, cwd=work, env=variables
+    environment, work = folder / "environment", folder / "work"
+    work.mkdir()
+    write_files(work)
+    # pip is needed to install WordNet.
+    run_checked("uv", "venv", "--quiet", "--seed", "--python", sys.executable, str(environment))
+    wanted = str(wheel) if extra == NONE else f"{wheel}[{extra}]"
+    programs = environment / ("Scripts" if os.name == "nt" else "bin")
+    run_checked("uv", "pip", "install", "--quiet", "--python", str(programs / "python"), wanted)
+    variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    variables |= {"HF_HUB_OFFLINE": "1", "HF_HOME": str(folder / "hub"), "UNBAG_CACHE": str(folder / "cache")}
+    works, lacks = [], []
+    for (name, needs), commands in build_use_cases(endpoint).items():
+        lacking = set(needs.split()) - list_included_extras(extra)
+        if not needs and extra not in (NONE, "all"):
+            continue
+        if lacking:  # the first command must fail, and the others need its output
+            # The module that WordNet is installed with works without the extra.
+            commands = [command for command in commands if command.startswith("unbag")][:1]
+        for command in commands:
+            program, *arguments = shlex.split(command)
+            done = subprocess.run(
+                [str(programs / program), *arguments], capture_output=True, text=True, cwd=work, env=variables
             )
-
-        made = run("python", "-c", _PAIRS)
-        assert made.returncode == 0, made.stderr
-        done, refused = [], []
-        for use in uses(endpoint):
-            lacking = use.needs - has
-            if not use.needs and extra not in (NONE, "all"):
-                continue  # the module that WordNet is installed with works without the extra
-            commands = use.commands
-            if lacking:  # the first command must fail, and the others need its output
-                commands = [command for command in commands if command[0] == "unbag"][:1]
-            for command in commands:
-                result = run(*command)
-                said = f"{extra}: {' '.join(command)}\n{result.stdout[-2000:]}{result.stderr[-2000:]}"
-                if not lacking:
-                    assert result.returncode == 0, said
-                    continue
-                named = set(re.findall(r"pip install 'unbag\[(\w+)\]'", result.stderr))
-                assert result.returncode != 0, said
-                assert named, said
-                assert named <= lacking, said
-                assert "Traceback" not in result.stderr, said
-            if commands:
-                (refused if lacking else done).append(use.name)
-        size = sum(path.stat().st_size for path in environment.rglob("*") if path.is_file() and not path.is_symlink())
-        return {
-            "extra": extra,
-            "does": done,
-            "names what it takes": refused,
-            "install_seconds": round(installed - began, 1),
-            "try_seconds": round(time.monotonic() - installed, 1),
-            "megabytes": round(size / 1e6),
-        }
+            said = f"{extra}: {command}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
+            named = set(re.findall(r"pip install 'unbag\[(\w+)\]'", done.stderr))
+            assert (done.returncode == 0) == (not lacking), said
+            assert not lacking or (named and named <= lacking and "Traceback" not in done.stderr), said
+        if commands:
+            (lacks if lacking else works).append(name)
+    size = sum(path.stat().st_size for path in environment.rglob("*") if path.is_file() and not path.is_symlink())
+    return {"extra": extra, "works": works, "names missing extra": lacks, "megabytes": round(size / 1e6)}
 
 
-def _folder() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix="unbag.wheel_extras.")
-
-
-def _done(*command: str) -> None:
-    run = subprocess.run(command, capture_output=True, text=True)
-    assert run.returncode == 0, f"{' '.join(command)}\n{run.stdout}{run.stderr}"
+def run_checked(*command: str) -> None:
+    """Run a command that must succeed."""
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}{done.stderr}"
 
 
 def main() -> None:
     """Test the given extras, or all. The exit code is 1 if a test fails."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("extras", nargs="*", default=[NONE, *extras()], metavar="EXTRA")
+    parser.add_argument("extras", nargs="*", default=[NONE, *EXTRAS], metavar="EXTRA")
     wanted = parser.parse_args().extras
-    if unknown := sorted(set(wanted) - {NONE, *extras()}):
-        parser.error(f"expected extras ({', '.join((NONE, *extras()))}), found {', '.join(unknown)}")
+    if unknown := sorted(set(wanted) - {NONE, *EXTRAS}):
+        parser.error(f"expected extras ({', '.join((NONE, *EXTRAS))}), got {', '.join(unknown)}")
     if shutil.which("uv") is None:
-        parser.error("this takes uv: pip install uv")
+        parser.error("requires uv; run pip install uv")
     failed = False
-    with _folder() as folder, running_endpoint() as endpoint:
-        _done("uv", "build", "--quiet", "--wheel", "--out-dir", folder, str(ROOT))
+    with tempfile.TemporaryDirectory(prefix="wheel-") as folder, running_endpoint() as endpoint:
+        run_checked("uv", "build", "--quiet", "--wheel", "--out-dir", folder, str(ROOT))
         [wheel] = Path(folder).glob("*.whl")
         for extra in wanted:
             try:
-                sys.stdout.write(json.dumps(tried(extra, wheel, endpoint.base_url)) + "\n")
+                with tempfile.TemporaryDirectory(prefix="extra-") as fresh:
+                    print(json.dumps(check_extra(extra, wheel, endpoint.base_url, Path(fresh))), flush=True)  # noqa: T201
             except AssertionError as error:
                 failed = True
-                sys.stderr.write(f"{error}\n")
-            sys.stdout.flush()
+                print(error, file=sys.stderr, flush=True)  # noqa: T201
     sys.exit(failed)
 
 

@@ -8,8 +8,8 @@ another processor: for matrix products (OPENBLAS_CORETYPE, ONEDNN_MAX_CPU_ISA, A
 
 The program compares the bytes of each set's Parquet file and the texts of the demonstration's report. With `--shared`,
 it also compares sets of real SNLI pairs, which need a lexical model, word embeddings and a parser, and the labels that
-a real model predicts. It prints a table, and exits with code 1 if any output differs. `tests/test_portability.py` runs
-a part of it.
+a real model predicts. It prints a table, and exits with code 1 if any output differs. `tests/tools/test_portability.py`
+runs a part of it.
 """
 
 import argparse

@@ -1,7 +1,8 @@
-"""Pairs for training a tiny model, and challenge sets built from them."""
+"""Pairs for training a tiny model, a Trainer, and challenge sets built from the pairs."""
 
 import json
 
+import datasets
 import numpy as np
 import pytest
 
@@ -40,3 +41,42 @@ def requests(pairs_path):
     """Return requests for permuted and swapped pairs."""
     data = {"data": str(pairs_path)}
     return [SetRequest("permuted", options={**data, "q": 4}, max_examples=30), SetRequest("swapped", options=data)]
+
+
+def build_trainer(folder, pairs_path, output_dir, *, tokenizer=True, steps=4, **options):
+    """Return a Trainer that evaluates every second step. `options` are `eval_dataset` and training arguments."""
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer, Trainer, TrainingArguments
+
+    model = AutoModelForSequenceClassification.from_pretrained(folder)
+    encode = AutoTokenizer.from_pretrained(folder)
+    rows = datasets.load_dataset("json", data_files=str(pairs_path), split="train")
+    encoded = rows.map(
+        lambda row: {
+            **encode(row["premise"], row["hypothesis"], truncation=False),
+            "label": model.config.label2id.get(row["label"], 0),
+        },
+        remove_columns=rows.column_names,
+    )
+    evaluated = options.pop("eval_dataset", lambda rows: rows)(encoded)
+    callbacks = options.pop("callbacks", None)
+    arguments = {
+        "max_steps": steps,
+        "per_device_train_batch_size": 8,
+        "eval_strategy": "steps",
+        "eval_steps": 2,
+        "logging_steps": 1,
+        "save_strategy": "no",
+        "report_to": [],
+        "disable_tqdm": True,
+        "use_cpu": True,
+        "learning_rate": 1e-3,
+    }
+    args = TrainingArguments(str(output_dir), **{**arguments, **options})
+    return Trainer(
+        model,
+        args,
+        train_dataset=encoded,
+        eval_dataset=evaluated,
+        processing_class=encode if tokenizer else None,
+        callbacks=callbacks,
+    )

@@ -3,20 +3,16 @@
 import json
 import re
 from dataclasses import replace
-from importlib.util import find_spec
+from typing import Literal
 
 import pytest
+from pydantic import TypeAdapter
 
 from tests.factories import build_result, write_run
 from unbag import challenge_sets, cli
-from unbag.challenge_sets import results
 from unbag.evaluation.metrics import collect_metrics
-from unbag.integrations.every_eval_ever import (
-    build_eee_record,
-    export_eee_records,
-)
+from unbag.integrations.every_eval_ever import build_eee_record, export_eee_records
 
-jsonschema = pytest.importorskip("jsonschema")  # not installed with the oldest packages
 _FOLDER = {"model": "folder", "revision": "sha256:1", "dtype": "float32", "max_length": "64"}
 _SENT = {"max_tokens": 8, "temperature": 0, "logprobs": True, "top_logprobs": 20}
 MODELS = {
@@ -35,74 +31,52 @@ PATH = re.compile(
 )
 
 
-def _build_object_schema(required, optional=None, closed=False):
-    """Build the schema of an object from the schemas of its required and optional fields."""
-    return {
-        "type": "object",
-        "required": list(required),
-        "properties": required | (optional or {}),
-        "additionalProperties": not closed,
-    }
-
-
-TEXT, NUMBER, BOUND = {"type": "string"}, {"type": "number"}, {"type": ["number", "string"]}
-TEXTS = {"type": "object", "additionalProperties": TEXT}
-SOURCE = _build_object_schema(
-    {"dataset_name": TEXT, "source_type": {"enum": ["hf_dataset", "other"]}},
-    {"hf_repo": TEXT, "hf_split": TEXT, "additional_details": TEXTS},
-)
-METRIC = _build_object_schema(
+TEXTS = dict[str, str]
+ENTRY = {
+    "evaluation_name": str,
+    "source_data": {
+        "dataset_name": str,
+        "source_type": Literal["hf_dataset", "other"],
+        "additional_details": TEXTS,
+    },
     # Continuous scores require bounds, and every score here is continuous.
-    {
-        "lower_is_better": {"type": "boolean"},
-        "score_type": {"const": "continuous"},
-        "min_score": BOUND,
-        "max_score": BOUND,
+    "metric_config": {
+        "lower_is_better": bool,
+        "score_type": Literal["continuous"],
+        "min_score": float | str,
+        "max_score": float | str,
     },
-    {"metric_id": TEXT, "metric_name": TEXT, "metric_kind": TEXT, "metric_unit": TEXT, "additional_details": TEXTS},
-)
-INTERVAL = _build_object_schema({"lower": NUMBER, "upper": NUMBER}, {"confidence_level": NUMBER})
-SCORE = _build_object_schema(
-    {"score": NUMBER},
-    {
-        "details": TEXTS,
-        "uncertainty": _build_object_schema({}, {"confidence_interval": INTERVAL, "num_samples": {"type": "integer"}}),
-    },
-)
-ENTRY = _build_object_schema(
-    {"evaluation_name": TEXT, "source_data": SOURCE, "metric_config": METRIC, "score_details": SCORE}
-)
-MODEL_DETAILS = {
-    **TEXTS,
-    "required": ["deployment_type", "model_availability"],
-    "properties": {
-        "deployment_type": {"enum": ["self_deployed", "externally_managed", "unknown"]},
-        "model_availability": {"enum": ["open_weights", "closed_weights", "unknown"]},
-    },
+    "score_details": {"score": float, "details": TEXTS, "uncertainty": {"num_samples": int}},
 }
-RECORD = _build_object_schema(
-    {
-        "schema_version": {"const": "0.3.0"},
-        "evaluation_id": TEXT,
-        "retrieved_timestamp": TEXT,
-        "source_metadata": _build_object_schema(
-            {
-                "source_type": {"const": "evaluation_run"},
-                "source_organization_name": TEXT,
-                "evaluator_relationship": {"enum": ["first_party", "third_party", "collaborative", "other"]},
-            }
-        ),
-        "model_info": _build_object_schema(
-            {"name": TEXT, "id": TEXT, "additional_details": MODEL_DETAILS},
-            {"developer": TEXT, "inference_platform": TEXT},
-        ),
-        "eval_library": _build_object_schema({"name": TEXT, "version": TEXT}, {"additional_details": TEXTS}),
-        "evaluation_results": {"type": "array", "items": ENTRY, "minItems": 1},
+RECORD = {
+    "schema_version": Literal["0.3.0"],
+    "evaluation_id": str,
+    "evaluation_timestamp": str,
+    "retrieved_timestamp": str,
+    "source_metadata": {
+        "source_name": str,
+        "source_type": Literal["evaluation_run"],
+        "source_organization_name": str,
+        "evaluator_relationship": Literal["first_party", "third_party", "collaborative", "other"],
     },
-    {"evaluation_timestamp": TEXT},
-    closed=True,
-)
+    "model_info": {"name": str, "id": str, "developer": str, "inference_platform": str, "additional_details": TEXTS},
+    "eval_library": {"name": str, "version": str, "additional_details": TEXTS},
+    "evaluation_results": list,
+}
+MODEL_DETAILS = {
+    "deployment_type": Literal["self_deployed", "externally_managed", "unknown"],
+    "model_availability": Literal["open_weights", "closed_weights", "unknown"],
+}
 """The structure that version 0.3.0 requires, as far as our records use it."""
+
+
+def check_structure(found, required):
+    """Check the types of all required fields of an object."""
+    for name, kind in required.items():
+        if isinstance(kind, dict):
+            check_structure(found[name], kind)
+        else:
+            TypeAdapter(kind).validate_python(found[name], strict=True)
 
 
 def _read(run):
@@ -118,8 +92,8 @@ def _export(folder, run, **options):
 
 def _with_snli_origin(result):
     """Return the result with the origin of the pinned SNLI."""
-    data = result.data | {"name": "snli", "split": "test", "origin": "stanfordnlp/snli (plain_text)"}
-    return results.Result(**(vars(result) | {"data": data}))
+    data = {"name": "snli", "split": "test", "origin": "stanfordnlp/snli (plain_text)"}
+    return replace(result, data=result.data | data)
 
 
 @pytest.mark.parametrize("run", MODELS)
@@ -128,17 +102,15 @@ def test_records_of_each_model_kind_have_required_structure(run, tmp_path):
     assert records
     for file, record in records.items():
         assert PATH.fullmatch(file)
-        jsonschema.validate(record, RECORD)
+        assert record.keys() == RECORD.keys()
+        check_structure(record, RECORD)
+        check_structure(record["model_info"]["additional_details"], MODEL_DETAILS)
+        for entry in record["evaluation_results"]:
+            check_structure(entry, ENTRY)
         # The datastore is searched by model id.
         assert file.split("/")[2:4] == record["model_info"]["id"].split("/")
         ids = [entry["evaluation_result_id"] for entry in record["evaluation_results"]]
-        assert len(ids) == len(set(ids))
-        if find_spec("every_eval_ever"):
-            from every_eval_ever.validator.validation_core import validate_aggregate
-
-            report = validate_aggregate(tmp_path / file, repo_path=file, run_semantic_checks=True)
-            assert report.valid
-            assert not report.warnings
+        assert len(ids) == len(set(ids)) > 0
 
 
 def test_record_contains_every_metric_with_interval_and_direction(tmp_path):
@@ -163,9 +135,9 @@ def test_record_contains_every_metric_with_interval_and_direction(tmp_path):
 
 
 def test_hub_model_keeps_id_and_names_platform():
-    [result, *_] = _read("transformer")
+    [result, _] = _read("transformer")
     model = result.model | {"name": "acme/nli", "model": "acme/nli", "revision": "abc"}
-    result = results.Result(**(vars(result) | {"model": model, "environment": {"unbag": "1", "transformers": "5.0"}}))
+    result = replace(result, model=model, environment={"unbag": "1", "transformers": "5.0"})
     about = build_eee_record([result], "acme/nli", timestamp=TIME)["model_info"]
     assert (about["name"], about["developer"], about["inference_platform"]) == ("nli", "acme", "HuggingFace")
     assert about["inference_engine"] == {"name": "transformers", "version": "5.0"}
@@ -173,12 +145,8 @@ def test_hub_model_keeps_id_and_names_platform():
     assert about["additional_details"]["revision"] == "abc"
 
 
-def test_built_in_baselines_are_models_of_unbag(tmp_path):
-    developers = {record["model_info"]["developer"] for record in _export(tmp_path, "words").values()}
-    assert developers == {"unbag"}
-
-
-def test_endpoint_parameters_are_generation_arguments(tmp_path):
+def test_baseline_is_model_of_unbag_and_endpoint_has_generation_arguments(tmp_path):
+    assert {record["model_info"]["developer"] for record in _export(tmp_path, "words").values()} == {"unbag"}
     for record in _export(tmp_path, "endpoint", model="acme/tiny").values():
         assert record["model_info"]["additional_details"]["deployment_type"] == "unknown"
         for entry in record["evaluation_results"]:
@@ -186,43 +154,34 @@ def test_endpoint_parameters_are_generation_arguments(tmp_path):
         assert "base_url" not in json.dumps(record)
 
 
-def test_source_is_published_set_corpus_or_own_pairs():
-    result = next(each for each in _read("transformer") if each.set == "plain")
+def test_source_is_published_set_corpus_or_own_pairs(tmp_path):
+    [result, _] = _read("transformer")
+    snli = _with_snli_origin(result)
 
     def source(result, hub=None):
         return build_eee_record([result], "a/b", timestamp=TIME, hub=hub)["evaluation_results"][0]["source_data"]
 
     assert source(result, "org")["source_type"] == "other"
-    snli = _with_snli_origin(result)
     assert (source(snli)["hf_repo"], source(snli)["hf_split"]) == ("stanfordnlp/snli", "test")
     assert source(snli, "org")["hf_repo"] == "org/plain"
-
-
-def test_results_on_two_corpora_form_one_record(tmp_path):
-    result = next(each for each in _read("transformer") if each.set == "plain")
-    [file] = export_eee_records([result, _with_snli_origin(result)], tmp_path, timestamp=TIME, model="acme/model")
+    [file] = export_eee_records([result, snli], tmp_path, timestamp=TIME, model="acme/model")
     entries = json.loads((tmp_path / file).read_text())["evaluation_results"]
     assert {entry["evaluation_name"] for entry in entries} == {"plain (pairs.jsonl)", "plain (snli test)"}
 
 
-def test_model_without_developer_requires_id(tmp_path):
-    with pytest.raises(ValueError, match=r"--model: expected an id DEVELOPER/NAME for answers, got 'answers'"):
-        _export(tmp_path, "function")
-    with pytest.raises(ValueError, match="--model: expected an id DEVELOPER/NAME for transformer, got 'none'"):
-        _export(tmp_path, "transformer")
-
-
-@pytest.mark.parametrize("model", ["../x", "a/../b", "a/b:c", "flat"])
-def test_invalid_datastore_id_is_rejected(model, tmp_path):
-    with pytest.raises(ValueError, match="--model: expected an id"):
-        _export(tmp_path, "function", model=model)
-    assert not list(tmp_path.iterdir())
-
-
-def test_one_id_for_several_models_is_rejected(tmp_path):
-    both = [*_read("function"), *_read("transformer")]
-    with pytest.raises(ValueError, match="--model: expected results of one model"):
-        export_eee_records(both, tmp_path, timestamp=TIME, model="acme/model")
+@pytest.mark.parametrize(
+    ("runs", "model", "message"),
+    [
+        (["function"], None, "an id DEVELOPER/NAME for answers, got 'answers'"),
+        (["transformer"], None, "an id DEVELOPER/NAME for transformer, got 'none'"),
+        *((["function"], model, "an id") for model in ("../x", "a/../b", "a/b:c", "flat")),
+        (["function", "transformer"], "acme/model", "results of one model"),
+    ],
+)
+def test_unclear_model_id_is_rejected(runs, model, message, tmp_path):
+    found = [result for run in runs for result in _read(run)]
+    with pytest.raises(ValueError, match=f"--model: expected {message}"):
+        export_eee_records(found, tmp_path, timestamp=TIME, model=model)
     assert not list(tmp_path.iterdir())
 
 

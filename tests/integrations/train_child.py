@@ -9,7 +9,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 import unbag
 from tests.inference.fixtures import ORDER, PAIRS
-from tests.integrations.tiny_trainer import build_trainer
+from tests.integrations.conftest import build_trainer
 from unbag.challenge_sets.request import SetRequest
 from unbag.inference.distributed import connect_process_group, destroy_process_group
 from unbag.inference.live import ClassifierInTraining

@@ -7,8 +7,7 @@ import pytest
 pytest.importorskip("transformers", reason="needs unbag[models]")
 
 import unbag
-from tests.integrations.conftest import pairs_path  # noqa: F401 (fixture)
-from tests.integrations.tiny_trainer import build_trainer
+from tests.integrations.conftest import build_trainer, pairs_path  # noqa: F401 (fixture)
 from unbag.challenge_sets import selection
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.cli import train as train_command
