@@ -202,6 +202,7 @@ SPACE = (
         ("label", [1.5], {"labels": LABELS}, "line 1: expected a whole number as a label, got 1.5"),
         ("label", [float("inf")], {"labels": LABELS}, "line 1: expected a whole number as a label, got inf"),
         ("label", [[1]], {"labels": LABELS}, "line 1: expected a label as text or a number"),
+        ("label", [True], {"labels": LABELS}, "line 1: expected a label name, got the truth value true"),
         ("label", ["perhaps"], {}, "line 1: expected a label such as"),
         ("label", ["supported", "perhaps"], {}, "line 2: expected a label such as entailment"),
         *[

@@ -58,12 +58,9 @@ def test_damaged_cached_file_is_replaced(commands, tmp_path):
 
 
 @pytest.mark.nightly
-def test_model_code_is_prefetched_but_runs_only_if_trusted(fresh_commands, tmp_path):
-    pytest.importorskip("torch", reason="needs unbag[models]")
-    from tests.robustness.tiny_model import save_tiny_model
-
+def test_model_code_is_prefetched_but_runs_only_if_trusted(fresh_commands, tiny_bert, tmp_path):
     unbag = fresh_commands
-    folder, ran = save_tiny_model(tmp_path / "own"), tmp_path / "ran"
+    folder, ran = shutil.copytree(tiny_bert, tmp_path / "own"), tmp_path / "ran"
     (folder / "own.py").write_text(
         "from transformers import BertConfig, BertForSequenceClassification\n"
         f"from pathlib import Path\nPath({str(ran)!r}).touch()\n"

@@ -1,17 +1,25 @@
-"""Tests that invalid arguments are rejected before any computation, for each command and option."""
+"""Tests that invalid arguments are rejected before any computation, for each command and option, and in Python."""
 
+import math
 import sys
+from dataclasses import fields
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.robustness.command import read_files_below, run_rejected, sample_inputs
+from tests.robustness.conftest import read_files_below, run_rejected, sample_inputs, write_pairs
+from unbag import challenge_sets
+from unbag.api import evaluate
+from unbag.baselines.lexical.fitting import LexicalTrainingOptions
+from unbag.challenge_sets import loading
+from unbag.challenge_sets.request import SetRequest
+from unbag.challenge_sets.selection import PairSelection
+from unbag.evaluation.comparison import compare
+from unbag.training.config import TrainConfig
 from unbag.utils import optional_deps
 
-pytest.importorskip("torch", reason="needs unbag[models]")
 pytestmark = pytest.mark.usefixtures("empty_working_dir")
-
-HEADER = "premise,hypothesis,label\n"
 
 
 class ReachedError(BaseException):
@@ -37,41 +45,42 @@ EXPENSIVE = (
 
 
 @pytest.fixture
-def nothing_done(monkeypatch):
-    """Make all expensive steps raise ReachedError."""
-    import unbag.baselines.lexical.embeddings
-    import unbag.evaluation.evaluator
-    import unbag.inference.loading
-    import unbag.training.run  # noqa: F401  (or their names were not there to be replaced)
+def reject(tmp_path, monkeypatch, capsys):
+    """Return a function that runs a command that must be rejected before all expensive steps, and returns its error.
 
+    Words of the command stand for paths: valid files, and places that cannot be written.
+    """
+    pytest.importorskip("torch", reason="needs unbag[models]")
     for name in EXPENSIVE:
 
         def reached(*_, name=name, **__):
             raise ReachedError(name)
 
         monkeypatch.setattr(name, reached)
-
-
-@pytest.fixture
-def given(tmp_path):
-    """Return the paths that commands use by name: valid files, and places that cannot be written."""
-    pairs = tmp_path / "pairs.csv"
-    pairs.write_text(HEADER + "A man runs.,A man moves.,entailment\n" * 3)
-    predictions = tmp_path / "predictions.csv"
-    predictions.write_text("id,prediction\na,neutral\n")
+    write_pairs(tmp_path / "pairs.csv", 1)
+    (tmp_path / "predictions.csv").write_text("id,prediction\na,neutral\n")
     (tmp_path / "file").write_text("x")
     (tmp_path / "link").symlink_to("nowhere")
     (tmp_path / "empty").mkdir()
-    words = {
-        "PAIRS": pairs,
-        "PREDICTIONS": predictions,
+    paths = {
+        "PAIRS": tmp_path / "pairs.csv",
+        "PREDICTIONS": tmp_path / "predictions.csv",
         "UNDER": tmp_path / "file" / "below" / "it",
         "EMPTY": tmp_path / "empty",
         "LONG": tmp_path / ("x" * 300),
         "PROC": Path("/proc/nothing/here"),
         "LINK": tmp_path / "link" / "below",
     }
-    return {name: str(path) for name, path in words.items()}
+
+    def run(command):
+        words = command.split()
+        for name, path in paths.items():
+            words = [word.replace(name, str(path)) for word in words]
+        error = " ".join(run_rejected(capsys, *words).split())
+        assert read_files_below(Path.cwd()) == []
+        return error
+
+    return run
 
 
 EVALUATE = "evaluate org/model --data PAIRS --sets plain"
@@ -129,39 +138,93 @@ publish results nowhere --repo-id org/name --sets-org org
 
 
 @pytest.mark.parametrize("command", [*OPTIONS, *sample_inputs(OUTPUTS, 10)])
-def test_invalid_arguments_are_rejected_before_expensive_steps(nothing_done, given, capsys, command):
-    words = command.split()
-    for name, path in given.items():
-        words = [word.replace(name, path) for word in words]
-    before = read_files_below(Path.cwd())
-    run_rejected(capsys, *words)
-    assert read_files_below(Path.cwd()) == before
+def test_invalid_arguments_are_rejected_before_expensive_steps(reject, command):
+    reject(command)
 
 
 EXTRAS = {
-    "zh": ("build permuted --corpus ocnli --output out.parquet",),
-    "wordnet": (
-        "build breaking_nli --data PAIRS --output out.parquet -o wordnet=true",
-        "evaluate org/model natlog --sets plain --data PAIRS",
-        "train finetune --model org/model --corpus PAIRS --augment substituted --output-dir out",
-        "models init kim --corpus PAIRS --output-dir out",
-    ),
+    "build permuted --corpus ocnli --output out.parquet": "zh",
+    "build breaking_nli --data PAIRS --output out.parquet -o wordnet=true": "wordnet",
+    "evaluate org/model natlog --sets plain --data PAIRS": "wordnet",
+    "train finetune --model org/model --corpus PAIRS --augment substituted --output-dir out": "wordnet",
+    "models init kim --corpus PAIRS --output-dir out": "wordnet",
 }
 
 
-@pytest.mark.parametrize(("extra", "command"), [(extra, command) for extra in EXTRAS for command in EXTRAS[extra]])
-def test_missing_extra_is_reported_before_expensive_steps(nothing_done, given, capsys, monkeypatch, extra, command):
-    for package in (name for name, brought_by in optional_deps.EXTRA_OF.items() if brought_by == extra):
+@pytest.mark.parametrize("command", EXTRAS)
+def test_missing_extra_is_reported_before_expensive_steps(reject, monkeypatch, command):
+    for package in (name for name, extra in optional_deps.EXTRA_OF.items() if extra == EXTRAS[command]):
         monkeypatch.setitem(sys.modules, package, None)
-    said = run_rejected(capsys, *[given.get(word, word) for word in command.split()])
-    assert f"pip install 'unbag[{extra}]'" in " ".join(said.split())
-    assert read_files_below(Path.cwd()) == []
+    assert f"pip install 'unbag[{EXTRAS[command]}]'" in reject(command)
 
 
-@pytest.mark.parametrize("command", EXTRAS["wordnet"][:2])
-def test_missing_wordnet_is_reported_before_expensive_steps(nothing_done, given, capsys, monkeypatch, command):
+@pytest.mark.parametrize("command", list(EXTRAS)[1:3])
+def test_missing_wordnet_is_reported_before_expensive_steps(reject, monkeypatch, command):
     monkeypatch.setattr("nltk.data.path", [])
     monkeypatch.setenv("UNBAG_CACHE", str(Path.cwd().parent / "cache"))
-    said = run_rejected(capsys, *[given.get(word, word) for word in command.split()])
-    assert "unbag.baselines.wordnet.install" in "".join(said.split())
-    assert read_files_below(Path.cwd()) == []
+    assert "unbag.baselines.wordnet.install" in reject(command).replace(" ", "")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "build plain --data PAIRS --labels ,",
+        "evaluate majority --data PAIRS --sets ,",
+        "lexical fit --output-dir out --train-data ,",
+        "train finetune --model org/model --output-dir out --validation ,",
+    ],
+)
+def test_empty_list_option_is_rejected(reject, command):
+    assert "expected comma-separated " in reject(command)
+
+
+WRONG = (10**30, b"x", {"a": 1}, "\n", "a\x1b[31mb", [None], object())
+OPTIONS = [
+    (name, field.name)
+    for name in challenge_sets.list_set_names()
+    for field in fields(challenge_sets.get_challenge_set(name).get_builder_class().BUILDER_CONFIG_CLASS)
+    if field.name not in ("name", "version", "data_dir", "data_files", "description")  # of `datasets`
+]
+
+
+@pytest.mark.parametrize(("name", "option"), sample_inputs(OPTIONS, 20))
+def test_set_option_of_wrong_type_is_rejected(tmp_path, name, option):
+    pairs = write_pairs(tmp_path / "pairs.csv", 2)
+    for value in WRONG:
+        if (option, value) != ("columns", {"a": 1}):
+            with pytest.raises(ValueError, match=f"{option}|least LMS"):
+                loading.create_builder(name, cache_dir=tmp_path / "sets", **{"data": str(pairs), option: value})
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        *(partial(SetRequest, "plain", max_examples=n) for n in (0, True, 1.5, 10**20)),
+        *(partial(LexicalTrainingOptions, max_train_pairs=n) for n in (0, True)),
+        *(partial(LexicalTrainingOptions, l2=l2) for l2 in (0, math.nan, math.inf)),
+        partial(LexicalTrainingOptions, language="xx"),
+        partial(LexicalTrainingOptions, tags="nonsense"),
+        partial(LexicalTrainingOptions, train_data=[""]),
+        *(
+            partial(TrainConfig, model="m", output_dir=Path("x"), **option)
+            for option in (
+                {"batch_size": 10**30},
+                {"learning_rate": math.inf},
+                {"corpus": ("",)},
+                {"corpus": ("a\nb",)},
+            )
+        ),
+        partial(evaluate, "majority", lexical_baseline=False, sets={1}),
+        partial(evaluate, "majority", "plain", lexical_baseline=False, output_dir=1j),
+        partial(loading.create_builder, {1}),
+        partial(compare, "run", b"x"),
+        partial(compare, "run", "other", metrics="p_c"),
+        partial(compare, "run", "other", level=math.nan),
+        partial(PairSelection, corpus=10**30),
+    ],
+)
+def test_invalid_argument_in_python_is_rejected(call):
+    with pytest.raises(ValueError, match="expected") as error:
+        call()
+    for name in [*call.keywords][-1:]:
+        assert name in str(error.value).replace("-", "_")

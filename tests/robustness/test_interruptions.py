@@ -13,8 +13,7 @@ import pytest
 import typer
 
 from tests.fork_server import PYTHON
-from tests.robustness.command import read_files_below, run_command
-from tests.robustness.conftest import write_pairs
+from tests.robustness.conftest import read_files_below, run_command, write_pairs
 from unbag.cli.app import _sigterm_as_interrupt, run
 
 COMMANDS = [
@@ -24,28 +23,21 @@ COMMANDS = [
 ]
 
 
-def stopped_by(number):
-    """Return an app whose commands are stopped by a signal."""
-    app = typer.Typer()
-
-    def work():
-        os.kill(os.getpid(), number)
-        signal.pause()
-
-    for name in ("evaluate", "build"):
-        app.command(name)(work)
-    return app
-
-
 @pytest.mark.parametrize(
     ("number", "code", "how"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
 )
 def test_signal_is_reported_with_advice_to_resume(capsys, number, code, how):
+    def stop():
+        os.kill(os.getpid(), number)
+        signal.pause()
+
     before = signal.getsignal(signal.SIGTERM)
-    assert run(stopped_by(number), ["evaluate"]) == code
-    assert capsys.readouterr().err == f"unbag: {how}; rerun the same command to resume\n"
-    assert run(stopped_by(number), ["build"]) == code
-    assert capsys.readouterr().err == f"unbag: {how}\n"
+    for name, advice in (("evaluate", "; rerun the same command to resume"), ("build", "")):
+        app = typer.Typer()
+        app.callback()(lambda: None)
+        app.command(name)(stop)
+        assert run(app, [name]) == code
+        assert capsys.readouterr().err == f"unbag: {how}{advice}\n"
     assert signal.getsignal(signal.SIGTERM) is before
 
 
@@ -62,13 +54,11 @@ def test_full_disk_gives_one_line_and_next_run_succeeds(empty_working_dir, capsy
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert code == 1
-    lines = [line for line in said.splitlines() if line.startswith("unbag: ")]
-    assert len(lines) == 1
-    assert "no space left on a disk" in lines[0]
-    assert "free disk space" in lines[0]
-    assert not [
-        name for name in read_files_below(tmp_path / "here") if name.endswith((".parquet", ".part", "results.json"))
-    ]
+    [line] = [line for line in said.splitlines() if line.startswith("unbag: ")]
+    assert "no space left on a disk" in line
+    assert "free disk space" in line
+    written = read_files_below(tmp_path / "here")
+    assert not [name for name in written if name.endswith((".parquet", ".part", "results.json"))]
     code, _, said = run_command(capsys, *command)
     assert code == 0, said
 

@@ -5,7 +5,7 @@ import json
 import os
 import resource
 import signal
-import socket
+import stat
 import zipfile
 from pathlib import Path
 
@@ -13,20 +13,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.robustness.command import read_files_below, run_command, run_rejected, sample_inputs
+from tests.robustness.conftest import read_files_below, run_rejected, sample_inputs, write_pairs
+from unbag.baselines.lexical.fitting import LexicalTrainingOptions, fit_or_load_lexical_model
 from unbag.baselines.lexical.word_vectors import read_word_vectors
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.perturbations import corpus_counts
 from unbag.challenge_sets.request import SetRequest, build_requested_set
-from unbag.data.labels import LABELS
 from unbag.data.readers import open_data_file
 from unbag.data.sources import MAX_SENTENCE_CHARACTERS, TOO_LONG, open_data
 from unbag.utils import safe_io
 from unbag.utils.safe_io import DataError
 
 SECONDS = 20  # time limit in seconds for commands that would otherwise wait forever
-HEADER = "premise,hypothesis,label\n"
-PAIR = "A man runs.,A man moves.,entailment\n"
 
 pytestmark = pytest.mark.usefixtures("empty_working_dir")
 
@@ -43,114 +41,55 @@ def _no_waiting():
     signal.signal(signal.SIGALRM, before)
 
 
-def fifo(path):
-    os.mkfifo(path)
-
-
-def folder(path):
-    path.mkdir()
-
-
-def zeros(path):
-    path.symlink_to("/dev/zero")
-
-
-def unix_socket(path):
-    with socket.socket(socket.AF_UNIX) as bound:
-        here = Path.cwd()
-        os.chdir(path.parent)  # the path of a socket has at most 107 bytes
-        bound.bind(path.name)
-        os.chdir(here)
-
-
-def loop(path):
-    path.symlink_to(path)
-
-
-NO_FILES = (fifo, folder, zeros, unix_socket, loop)
-
-PAIRS = (
-    ("build", "plain", "--output", "out.parquet", "--data"),
-    ("build", "breaking_nli", "--output", "out.parquet", "--data", "GOOD", "-o", "train_data=FILE"),
-    ("evaluate", "majority", "--sets", "plain", "--no-lexical-baseline", "--data"),
-    ("score", "--data", "GOOD", "--set", "plain", "FILE"),
-    ("train", "finetune", "--model", "org/model", "--output-dir", "out", "--corpus"),
-    ("lexical", "fit", "--output-dir", "out", "--train-data"),
-    ("human-study", "score", "KEY", "FILE"),
-)
-NAMED = {
-    ".csv": PAIRS,
-    ".txt": (
-        ("models", "init", "esim", "--output-dir", "out", "--corpus", "GOOD", "--vectors"),
-        ("build", "breaking_nli", "--output", "out.parquet", "--data", "GOOD", "-o", "embeddings=FILE"),
-    ),
-    ".zip": (
-        ("models", "init", "esim", "--output-dir", "out", "--corpus", "GOOD", "--vectors"),
-        ("build", "breaking_nli", "--output", "out.parquet", "--official-file"),
-    ),
-    ".yaml": (("evaluate", "--config"),),
-    ".parquet": (("score", "--set", "FILE", "GOOD"), ("score", "FILE")),
-    ".json": (
-        ("report",),
-        ("compare", "FILE", "FILE"),
-        ("check", "--min", "plain:accuracy=.1"),
-        ("publish", "results-dataset", "--repo-id", "org"),
-    ),
-    "": (
-        ("evaluate", "--sets", "plain", "--data", "GOOD"),
-        ("build", "soswap_addamod", "--output", "out.parquet", "--data", "GOOD", "-o", "pipeline=FILE"),
-    ),
+SPECIAL_FILES = {
+    "fifo": os.mkfifo,
+    "folder": Path.mkdir,
+    "zeros": lambda path: path.symlink_to("/dev/zero"),
+    "socket": lambda path: os.mknod(path, stat.S_IFSOCK | 0o600),
+    "loop": lambda path: path.symlink_to(path),
 }
-CASES = [(make, ending, command) for make in NO_FILES for ending, commands in NAMED.items() for command in commands]
+READERS = [
+    ("build plain --output out.parquet --data FILE", ".csv"),
+    ("build breaking_nli --output out.parquet --data GOOD -o train_data=FILE", ".csv"),
+    ("evaluate majority --sets plain --no-lexical-baseline --data FILE", ".csv"),
+    ("score --data GOOD --set plain FILE", ".csv"),
+    ("train finetune --model org/model --output-dir out --corpus FILE", ".csv"),
+    ("lexical fit --output-dir out --train-data FILE", ".csv"),
+    ("human-study score FOLDER FILE", ".csv"),
+    ("models init esim --output-dir out --corpus GOOD --vectors FILE", ".txt"),
+    ("build breaking_nli --output out.parquet --data GOOD -o embeddings=FILE", ".txt"),
+    ("models init esim --output-dir out --corpus GOOD --vectors FILE", ".zip"),
+    ("build breaking_nli --output out.parquet --official-file FILE", ".zip"),
+    ("evaluate --config FILE", ".yaml"),
+    ("score --set FILE GOOD", ".parquet"),
+    ("score FILE", ".parquet"),
+    ("report FILE", ".json"),
+    ("compare FILE FILE", ".json"),
+    ("check --min plain:accuracy=.1 FILE", ".json"),
+    ("publish results-dataset --repo-id org FILE", ".json"),
+    ("evaluate --sets plain --data GOOD FILE", ""),
+    ("build soswap_addamod --output out.parquet --data GOOD -o pipeline=FILE", ""),
+]
 
 
-def called(each):
-    return each.__name__ if callable(each) else each if isinstance(each, str) else " ".join(each)
-
-
-@pytest.fixture
-def good(tmp_path):
-    path = tmp_path / "good.csv"
-    path.write_text(HEADER + PAIR)
-    return path
-
-
-def command_of(command, path, good):
-    """Return a command with inserted file names. By default, the path is the last argument."""
-    words = [
-        word.replace("FILE", str(path)).replace("GOOD", str(good)).replace("KEY", str(good.parent)) for word in command
-    ]
-    return words if words != [*command] and any("FILE" in word for word in command) else [*words, str(path)]
-
-
-@pytest.mark.parametrize(("make", "ending", "command"), sample_inputs(CASES, 15), ids=called)
-def test_special_file_is_rejected_at_once(capsys, tmp_path, good, make, ending, command):
+@pytest.mark.parametrize(
+    ("kind", "command", "ending"), sample_inputs([(kind, *reader) for kind in SPECIAL_FILES for reader in READERS], 15)
+)
+def test_special_file_is_rejected_at_once(capsys, tmp_path, kind, command, ending):
     (tmp_path / "key.csv").write_text("number,label,drawn_from\n1,neutral,D^c\n")
-    path = tmp_path / f"given{ending}"
-    make(path)
-    run_rejected(capsys, *command_of(command, path, good))
-    assert not [name for name in read_files_below(Path.cwd()) if name != "here"]
-
-
-def test_named_pipe_in_lexical_model_is_rejected(capsys, tmp_path, good):
-    good.write_text(HEADER + PAIR + "".join(f"A {n}.,B {n}.,{label}\n" for n in range(9) for label in LABELS))
-    fit = "lexical fit --pipeline all --l2 1 --train-data".split()
-    run_command(capsys, *fit, good, "--output-dir", tmp_path / "model")
-    (tmp_path / "model" / "model.safetensors").unlink()
-    os.mkfifo(tmp_path / "model" / "model.safetensors")
-    run_rejected(capsys, "lexical", "score", "--premise", "A.", "--hypothesis", "B.", "--model", tmp_path / "model")
-
-
-LINE = '{"premise": "A.", "hypothesis": "B.", "label": "neutral"}\n'
-
-
-def test_table_with_too_many_columns_is_rejected(capsys, tmp_path):
-    path = tmp_path / "columns.parquet"
-    pq.write_table(pa.table({str(n): [0] for n in range(10_001)}), path)
-    err = run_rejected(capsys, "build", "plain", "--data", path, "--output", "out.parquet")
-    assert path.name in err.replace("\n", "")
-    assert len(err) < 3000
+    path, good = tmp_path / f"given{ending}", write_pairs(tmp_path / "good.csv", 1)
+    SPECIAL_FILES[kind](path)
+    for name, value in {"FILE": path, "GOOD": good, "FOLDER": tmp_path}.items():
+        command = command.replace(name, str(value))
+    run_rejected(capsys, *command.split())
     assert read_files_below(Path.cwd()) == []
+
+
+def test_named_pipe_in_lexical_model_is_rejected(capsys, sixty_pairs):
+    folder = fit_or_load_lexical_model(LexicalTrainingOptions((str(sixty_pairs),), pipeline="all", l2=1.0))
+    (folder / "model.safetensors").unlink()
+    os.mkfifo(folder / "model.safetensors")
+    run_rejected(capsys, "lexical", "score", "--premise", "A.", "--hypothesis", "B.", "--model", folder)
 
 
 def peak():
@@ -158,18 +97,20 @@ def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
+def write_compressed(path, chunks):
+    """Write chunks of bytes to a gzip file or to the only file of a zip archive."""
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("a.txt", "w") as file:
+            file.writelines(chunks)
+    else:
+        with gzip.open(path, "wb", compresslevel=1) as file:
+            file.writelines(chunks)
+
+
 @pytest.mark.parametrize("ending", sample_inputs([".csv.gz", ".jsonl.gz", ".tsv.gz", ".txt.gz", ".zip"], 1))
 def test_endless_line_needs_no_memory(tmp_path, ending):
     path = tmp_path / f"bomb{ending}"
-    size = 300 << 20
-    if ending == ".zip":
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("a.txt", "w") as file:
-            for _ in range(size >> 20):
-                file.write(b"a" * (1 << 20))
-    else:
-        with gzip.open(path, "wb", compresslevel=1) as packed:
-            for _ in range(size >> 20):
-                packed.write(b"a" * (1 << 20))
+    write_compressed(path, (b"a" * (1 << 20) for _ in range(300)))
     before = peak()
     read = {".zip": read_word_vectors, ".txt.gz": corpus_counts.read_bigrams}.get(ending, open_data_file)
     with pytest.raises(ValueError, match=rf"{path.name}.*line 1: expected at most {safe_io.LONGEST_LINE:,} bytes"):
@@ -177,49 +118,52 @@ def test_endless_line_needs_no_memory(tmp_path, ending):
     assert peak() - before < 200
 
 
-def test_compression_bomb_is_rejected(tmp_path, monkeypatch):
-    monkeypatch.setattr(safe_io, "GIGABYTE", 1 << 20)
-    path = tmp_path / "pairs.jsonl.gz"
-    path.write_bytes(gzip.compress(LINE.encode() + (b" " * 9999 + b"\n") * 3000))
-    with pytest.raises(DataError, match=r"expected at most 200 times .* bytes"):
-        open_data(path).count_rows()
+@pytest.mark.parametrize(
+    ("name", "lines", "read"),
+    [
+        ("bomb.txt.gz", b"a 1 2\n" * 100_000, read_word_vectors),
+        ("bomb.zip", b"a 1 2\n" * 100_000, read_word_vectors),
+        (
+            "bomb.jsonl.gz",
+            b'{"premise": "A.", "hypothesis": "B.", "label": "neutral"}\n' + (b" " * 9999 + b"\n") * 3000,
+            lambda path: open_data(path).count_rows(),
+        ),
+    ],
+)
+def test_compression_bomb_is_rejected(tmp_path, monkeypatch, name, lines, read):
+    monkeypatch.setattr(safe_io, "GIGABYTE", 1 << 16)
+    write_compressed(tmp_path / name, [lines])
+    with pytest.raises(ValueError, match=rf"{name}.*line \d+: expected at most 200 times the file size of [\d,]+ byt"):
+        read(tmp_path / name)
 
 
-def shared_texts(rows, *, characters=1 << 20):
+def shared_texts(rows, characters):
     """Return a table whose rows share one long sentence, which Parquet stores once."""
     one = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), ["x" * characters])
     label = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), ["neutral"])
     return pa.table({"premise": one, "hypothesis": one, "label": label})
 
 
-BOMBS = {
-    "texts": (lambda: shared_texts(100_000), r"expected a decompressed size of at most 200 × [\d,]+ bytes"),
-    "cells": (
-        lambda: shared_texts(10, characters=MAX_SENTENCE_CHARACTERS << 11),
-        r"at most 16,777,216 bytes per cell, got 2",
-    ),
-    "nulls": (
-        lambda: pa.table(dict.fromkeys(("premise", "hypothesis", "label"), pa.nulls(500_000))),
-        r"at most 200 ×",
-    ),
-    "lists": (
-        lambda: pa.table({"x": pa.ListArray.from_arrays([0, 900_000], pa.array([1] * 900_000))}),
-        r"at most 200 ×",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", BOMBS)
-def test_small_parquet_file_of_endless_rows_needs_no_memory(tmp_path, monkeypatch, name):
-    make, message = BOMBS[name]
-    if name in ("nulls", "lists"):  # these files would take seconds to write
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: shared_texts(100_000, 1 << 20), r"expected a decompressed size of at most 200 × [\d,]+ bytes"),
+        (lambda: shared_texts(10, MAX_SENTENCE_CHARACTERS << 11), r"at most 16,777,216 bytes per cell, got 2"),
+        (lambda: pa.table(dict.fromkeys(("premise", "hypothesis", "label"), pa.nulls(500_000))), r"at most 200 ×"),
+        (lambda: pa.table({"x": pa.ListArray.from_arrays([0, 900_000], pa.array([1] * 900_000))}), r"at most 200 ×"),
+        (lambda: pa.table({str(n): [0] for n in range(10_001)}), r"at most 10,000 columns, got 10,001"),
+    ],
+    ids=["texts", "cells", "nulls", "lists", "columns"],
+)
+def test_small_parquet_file_of_endless_rows_needs_no_memory(tmp_path, monkeypatch, make, message, request):
+    if "nulls" in request.node.name or "lists" in request.node.name:  # large files would take seconds to write
         monkeypatch.setattr("unbag.data.parquet.GIGABYTE", 1 << 20)
     path = tmp_path / "pairs.parquet"
     pq.write_table(make(), path, compression="zstd", store_schema=False)
-    assert path.stat().st_size < 1 << 20
     before = peak()
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(DataError, match=rf"pairs\.parquet.*{message}") as error:
         open_data(path).count_rows()
+    assert len(str(error.value)) < 1000
     assert peak() - before < 300
 
 
@@ -232,58 +176,32 @@ def test_parquet_lists_of_texts_are_read_across_row_groups(tmp_path):
 
 def test_parquet_rows_with_shared_long_text_are_read(tmp_path):
     path = tmp_path / "pairs.parquet"
-    pq.write_table(shared_texts(1000, characters=MAX_SENTENCE_CHARACTERS), path, store_schema=False)
-    assert len(list(open_data(path).iter_examples())) == 1000
-    assert next(open_data(path).iter_examples()).premise == "x" * MAX_SENTENCE_CHARACTERS
-
-
-@pytest.mark.parametrize("ending", [".txt.gz", ".zip"])
-def test_word_vector_compression_bomb_is_rejected(tmp_path, monkeypatch, ending):
-    monkeypatch.setattr(safe_io, "GIGABYTE", 1 << 16)
-    lines = b"a 1 2\n" * 100_000
-    path = tmp_path / f"bomb{ending}"
-    if ending == ".zip":
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr("a.txt", lines)
-    else:
-        path.write_bytes(gzip.compress(lines))
-    with pytest.raises(
-        ValueError, match=rf"bomb{ending}.*line \d+: expected at most 200 times the file size of [\d,]+ bytes"
-    ):
-        read_word_vectors(path)
-
-
-ENDLESS = {
-    "one word": "x",
-    "words": "The old man sees a big dog in the park and ",
-    "letters": "a ",
-    "marks": ". ",
-    "nouns": "man ",
-    "clauses": "A man sees a dog that ",
-}
+    pq.write_table(shared_texts(1000, MAX_SENTENCE_CHARACTERS), path, store_schema=False)
+    examples = list(open_data(path).iter_examples())
+    assert len(examples) == 1000
+    assert examples[0].premise == "x" * MAX_SENTENCE_CHARACTERS
 
 
 @pytest.fixture(scope="module")
 def long_pairs(tmp_path_factory):
-    """Return a file of pairs with up to a million characters, the maximum length."""
-    path = tmp_path_factory.mktemp("long") / "pairs.jsonl"
-    rows = []
-    for text in ENDLESS.values():
+    """Return a file of pairs with sentences longer than the limit, and the number of these pairs."""
+    rows = [("The old man sees a dog in the park.", "A man sees a dog.")] * 3
+    for text in ("x", "The old man sees a big dog in the park and ", "a ", ". ", "man ", "A man sees a dog that "):
         for length in (1_000_000, MAX_SENTENCE_CHARACTERS + 1):
             long = (text * length)[:length]
             rows += [(long, "A man runs."), ("A man runs.", long)]
-    rows += [("The old man sees a dog in the park.", "A man sees a dog.")] * 3
+    path = tmp_path_factory.mktemp("long") / "pairs.jsonl"
     sides = [{"premise": premise, "hypothesis": hypothesis, "label": "entailment"} for premise, hypothesis in rows]
     path.write_text("".join(f"{json.dumps(side)}\n" for side in sides))
-    return path
+    return path, len(rows) - 3
 
 
 @pytest.mark.parametrize("name", ["permuted", "recombined"])
 def test_long_sentences_are_excluded_and_counted(long_pairs, pipeline, name):
+    path, n = long_pairs
     options = {"pipeline": pipeline} if name == "recombined" else {"min_words": 2}
     try:
-        built = build_requested_set(SetRequest(name, options={"data": str(long_pairs), **options}))
+        excluded = build_requested_set(SetRequest(name, options={"data": str(path), **options})).data["excluded"]
     except loading.UnsuitablePairsError:  # too few pairs remain
-        assert open_data(long_pairs).count_rows()[TOO_LONG] == 4 * len(ENDLESS)
-    else:
-        assert built.data["excluded"][TOO_LONG] == 4 * len(ENDLESS)
+        excluded = open_data(path).count_rows()
+    assert excluded[TOO_LONG] == n

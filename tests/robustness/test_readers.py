@@ -8,17 +8,20 @@ import json
 import shutil
 import tempfile
 import zipfile
+from functools import reduce
 from itertools import count
+from operator import getitem
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.robustness.command import ALL
+from tests.robustness.conftest import ALL
 from unbag.baselines.lexical.model import LexicalModel, locate_lexical_model
 from unbag.baselines.lexical.word_vectors import read_word_vectors
 from unbag.challenge_sets import results
+from unbag.challenge_sets.request import read_exported_set
 from unbag.data.sources import open_data
 from unbag.evaluation import human_study, report_examples
 from unbag.inference.prediction_files import read_published_predictions
@@ -52,6 +55,8 @@ READERS = {
     "rows.csv.gz": ("pairs.csv.gz", read_pairs),
     "predictions.csv": ("answers.csv", read_published_predictions),
     "predictions.jsonl": ("answers.jsonl", read_published_predictions),
+    "predictions.parquet": ("answers.parquet", read_published_predictions),
+    "set.parquet": ("set.parquet", read_exported_set),
     "vectors.txt": ("words.txt", read_word_vectors),
     "vectors.txt.gz": ("words.txt.gz", read_word_vectors),
     "vectors.vec": ("words.vec", read_word_vectors),
@@ -139,43 +144,39 @@ def test_damaged_file_is_read_or_rejected(name, folder):
     check()
 
 
-VALUES = st.sampled_from(
-    [
-        *(None, True, -1, 1.5, 1e999, float("nan"), 10**30, "", "x", "\x1b[31m", "\ud800", "x" * 3000),
-        [],
-        [None],
-        [[]],
-        {},
-        {"x": {}},
-        [1, "a", None],
-        {"": None},
-    ]
-)
+VALUES = (None, True, -1, 1.5, 1e999, float("nan"), 10**30, "", "x", "\x1b[31m", "\ud800", "x" * 3000)
+VALUES += ([], [None], [[]], {}, {"x": {}}, [1, "a", None], {"": None})
 
 
-def paths(value, path=()):
+def list_paths(value, path=()):
     """Yield the paths of all parts of a JSON value."""
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, part in parts:
         yield (*path, key)
-        yield from paths(part, (*path, key))
+        yield from list_paths(part, (*path, key))
+
+
+def changed_records(text):
+    """Build a strategy of JSON records with another value in one place, or without it."""
+
+    def change(path, value, is_deleted):
+        record = json.loads(text)
+        *above, last = path
+        inner = reduce(getitem, above, record)
+        inner[last] = value
+        if is_deleted:
+            del inner[last]
+        return json.dumps(record)
+
+    paths = st.sampled_from(list(list_paths(json.loads(text))))
+    return st.builds(change, paths, st.sampled_from(VALUES), st.booleans())
 
 
 @pytest.mark.parametrize("name", [name for name in READERS if name.endswith(".json")])
 def test_record_with_other_values_is_read_or_rejected(name, folder):
-    text = SAMPLES[f"{name}/sound"].decode()
-
     @INPUTS
-    @given(st.sampled_from(list(paths(json.loads(text)))), VALUES, st.booleans())
-    def check(path, value, is_deleted):
-        record = json.loads(text)
-        inner = record
-        for key in path[:-1]:
-            inner = inner[key]
-        if is_deleted:
-            del inner[path[-1]]
-        else:
-            inner[path[-1]] = value
-        read(name, json.dumps(record).encode(), folder)
+    @given(changed_records(SAMPLES[f"{name}/sound"].decode()))
+    def check(record):
+        read(name, record.encode(), folder)
 
     check()
