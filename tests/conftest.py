@@ -23,7 +23,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     with contextlib.suppress(ValueError):  # raised outside the main thread
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
-pytest_plugins = ["tests.fake_hub.fixtures", "tests.fake_llm.fixtures", "tests.inference.fixtures"]
+pytest_plugins = ["tests.fake_hub.fixtures", "tests.inference.fixtures"]
 
 SHARED = Path(__file__).parents[2] / "shared"
 _NEEDS_SHARED = "needs ../shared"

@@ -22,7 +22,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from tests.fake_llm.running import running_endpoint
+from tests.fake_llm import running_endpoint
 from unbag.data.demo import iter_demo_pairs
 
 ROOT: Final = Path(__file__).parents[1]

@@ -34,57 +34,38 @@ class Classifier:
     # A function from a pair to label probabilities, or to one number for a model with one output.
     outputs: Callable[[str, str], Sequence[float]] = compute_probabilities_by_letters
     labels: Sequence[str] = LABELS  # of the outputs
-    most_pairs: int = 32  # per request
+    most_pairs: int = 32  # per request, of text-embeddings-inference
     separator: str = "[SEP]"  # between premise and hypothesis in requests to `/classify`
 
     def answer(self, path: str, body: Mapping[str, Any]) -> JSONResponse:
         """Answer one request."""
+        pairs: Sequence[Sequence[str]]
         if path == "/predict":
-            return self._predict(body["inputs"])
-        if path == "/rerank":
-            return self._rerank(body["query"], body["texts"])
-        if path == "/classify":
+            pairs = body["inputs"]
+        elif path == "/rerank":
+            pairs = [(body["query"], text) for text in body["texts"]]
+        elif path == "/classify":
             pairs = [text.split(self.separator) for text in body["input"]]
-            values = [self.outputs(*pair) for pair in pairs]
-            rows = [
-                {
-                    "label": self.labels[max(range(len(each)), key=each.__getitem__)],
-                    "probs": each,
-                    "num_classes": len(each),
-                }
-                for each in values
-            ]
         else:
-            names = ("queries", "documents") if "queries" in body else ("text_1", "text_2")
-            pairs = list(zip(*(body[name] for name in names), strict=True))
-            values = [self.outputs(*pair) for pair in pairs]
-            if len(values[0]) != 1:
-                return JSONResponse({"error": {"message": "Score API is only enabled for num_labels == 1."}}, 400)
-            rows = [{"object": "score", "score": score} for [score] in values]
+            pairs = list(zip(body["text_1"], body["text_2"], strict=True))
+        values = [self.outputs(*pair) for pair in pairs]
+        named = [sorted(zip(each, self.labels, strict=True), reverse=True) for each in values]
+        if path in ("/predict", "/rerank") and len(pairs) > self.most_pairs:
+            error = f"batch size {len(pairs)} > maximum allowed batch size {self.most_pairs}"
+            return JSONResponse({"error": error, "error_type": "Validation"}, 413)
+        if path == "/predict":
+            return JSONResponse([[{"score": score, "label": name} for score, name in each] for each in named])
+        if path == "/rerank":
+            scores = [{"index": index, "score": score} for index, [score] in enumerate(values)]
+            return JSONResponse(sorted(scores, key=lambda each: -each["score"]))
+        if path == "/score" and len(values[0]) != 1:
+            return JSONResponse({"error": {"message": "Score API is only enabled for num_labels == 1."}}, 400)
+        data = [
+            {"index": index, "object": "score", "score": each[0]}
+            if path == "/score"
+            else {"index": index, "label": named[index][0][1], "probs": each, "num_classes": len(each)}
+            for index, each in enumerate(values)
+        ]
         tokens = sum(len(" ".join(pair).split()) for pair in pairs)
-        data = [{"index": index, **row} for index, row in enumerate(rows)]
         usage = {"prompt_tokens": tokens, "total_tokens": tokens}
-        return JSONResponse(
-            {"id": "x", "object": "list", "created": 0, "model": body["model"], "data": data, "usage": usage}
-        )
-
-    def _predict(self, pairs: Sequence[tuple[str, str]]) -> JSONResponse:
-        if refusal := self._build_limit_error(len(pairs)):
-            return refusal
-        rows = []
-        for pair in pairs:
-            ranked = sorted(zip(self.outputs(*pair), self.labels, strict=True), reverse=True)
-            rows.append([{"score": score, "label": name} for score, name in ranked])
-        return JSONResponse(rows)
-
-    def _rerank(self, query: str, texts: Sequence[str]) -> JSONResponse:
-        if refusal := self._build_limit_error(len(texts)):
-            return refusal
-        scores = [{"index": index, "score": self.outputs(query, text)[0]} for index, text in enumerate(texts)]
-        return JSONResponse(sorted(scores, key=lambda each: -each["score"]))
-
-    def _build_limit_error(self, n: int) -> JSONResponse | None:
-        if n <= self.most_pairs:
-            return None
-        error = f"batch size {n} > maximum allowed batch size {self.most_pairs}"
-        return JSONResponse({"error": error, "error_type": "Validation"}, 413)
+        return JSONResponse({"id": "x", "object": "list", "model": body["model"], "data": data, "usage": usage})

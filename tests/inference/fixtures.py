@@ -1,10 +1,13 @@
-"""Tiny random models with a tokenizer."""
+"""Tiny random models with a tokenizer, and an OpenAI-compatible endpoint."""
 
-from collections.abc import Callable
+import json
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.fake_llm import Endpoint, running_endpoint
 from tests.tiny_tokenizer import tiny_tokenizer
 
 WORDS = "a the man woman boy dog cat is are not no sleeps runs reads sees eats old young red and in on with".split()
@@ -63,3 +66,40 @@ def make_model(tmp_path_factory: pytest.TempPathFactory) -> MakeModel:
 def tiny_bert(make_model: MakeModel) -> Path:
     """Return the folder of a tiny BERT, which tests must not change."""
     return make_model()
+
+
+_CODE = """
+from transformers import BertConfig, BertForSequenceClassification
+from pathlib import Path
+Path({ran!r}).touch()
+class OwnConfig(BertConfig):
+    model_type = "own-bert"
+class OwnForSequenceClassification(BertForSequenceClassification):
+    config_class = OwnConfig
+"""
+
+
+def save_model_with_code(folder: Path, model: Path, *, ran: Path) -> Path:
+    """Copy a BERT to a folder whose config requires code of the folder, which writes the file `ran` when it runs."""
+    shutil.copytree(model, folder)
+    (folder / "own.py").write_text(_CODE.format(ran=str(ran)))
+    auto_map = {"AutoConfig": "own.OwnConfig", "AutoModelForSequenceClassification": "own.OwnForSequenceClassification"}
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"model_type": "own-bert", "auto_map": auto_map}))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def _endpoint() -> Iterator[Endpoint]:
+    with running_endpoint() as running:
+        yield running
+
+
+@pytest.fixture
+def endpoint(_endpoint: Endpoint, empty_caches: None, monkeypatch: pytest.MonkeyPatch) -> Endpoint:
+    """Return an endpoint with default settings and no requests. Clients store no answers yet and retry at once."""
+    client = pytest.importorskip("openai._base_client", reason="needs unbag[llm]")
+    monkeypatch.setattr(client, "INITIAL_RETRY_DELAY", 0.01)
+    monkeypatch.setattr(client, "MAX_RETRY_DELAY", 0.02)
+    _endpoint.reset()
+    return _endpoint

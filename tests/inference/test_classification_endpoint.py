@@ -16,17 +16,17 @@ from unbag.inference.predictor import EndpointError
 PREMISES = [f"A woman with {n} red apples waits." for n in range(50)]
 HYPOTHESES = [f"Somebody waits for {n % 7} hours." for n in range(50)]
 ONE_OUTPUT = Classifier(outputs=score_by_letters, labels=("LABEL_0",))
+GENERIC = ("LABEL_0", "LABEL_1", "LABEL_2")
+UNNAMED = Classifier(outputs=lambda premise, hypothesis: [0.2, 0.6, 0.2])  # always predicts one label
+SEPARATOR = {"separator": "[SEP]"}
 GOLD = {(premise, hypothesis): label for premise, hypothesis, label in PAIRS["en"]}
 
 
 def predict_probe_pairs(premise, hypothesis):
     """Return probability .8 for the label of a label-probe pair, in the label order of the server."""
-    label = GOLD.get((premise, hypothesis))
-    return (
-        compute_probabilities_by_letters(premise, hypothesis)
-        if label is None
-        else [0.8 if name == label else 0.1 for name in SERVED]
-    )
+    if (premise, hypothesis) not in GOLD:
+        return compute_probabilities_by_letters(premise, hypothesis)
+    return [0.8 if name == GOLD[premise, hypothesis] else 0.1 for name in SERVED]
 
 
 def connect(endpoint, route, **options):
@@ -36,7 +36,7 @@ def connect(endpoint, route, **options):
 @pytest.mark.parametrize("route", ["predict", "classify"])
 def test_predict_probabilities_match_server_by_label_name(endpoint, route):
     endpoint.classifier.outputs = predict_probe_pairs
-    predictor = connect(endpoint, route, **({"separator": "[SEP]"} if route == "classify" else {}))
+    predictor = connect(endpoint, route, **(SEPARATOR if route == "classify" else {}))
     assert hasattr(predictor, "iter_batches")
     assert (predictor.order, predictor.label_space) == (SERVED, LABELS)
     values = predictor.predict(PREMISES, HYPOTHESES)
@@ -81,30 +81,12 @@ def test_smaller_batch_limit_of_server_is_found(endpoint):
 @pytest.mark.parametrize(
     ("route", "classifier", "options", "error", "words"),
     [
-        ("predict", Classifier(labels=("LABEL_0", "LABEL_1", "LABEL_2")), {}, LabelError, "--label-map 0="),
-        (
-            "classify",
-            Classifier(outputs=lambda p, h: [0.2, 0.6, 0.2]),
-            {"separator": "[SEP]"},
-            LabelError,
-            "names only",
-        ),
+        ("predict", Classifier(labels=GENERIC), {}, LabelError, "--label-map 0="),
+        ("classify", UNNAMED, SEPARATOR, LabelError, "names only"),
         ("classify", Classifier(), {}, EndpointError, "--separator: expected a separator, got no value"),
-        (
-            "predict",
-            Classifier(),
-            {"separator": "[SEP]"},
-            EndpointError,
-            "--separator: not supported by /predict, which",
-        ),
+        ("predict", Classifier(), SEPARATOR, EndpointError, "--separator: not supported by /predict, which"),
         ("score", ONE_OUTPUT, {}, EndpointError, "expected --threshold for a model with one output, got none"),
-        (
-            "score",
-            Classifier(),
-            {"threshold": 0.5},
-            EndpointError,
-            "responded with 400 to tiny: .*only enabled for num_labels",
-        ),
+        ("score", Classifier(), {"threshold": 0.5}, EndpointError, "400 to tiny: .*only enabled for num_labels"),
         ("chat", Classifier(), {}, EndpointError, "--base-url: expected the URL with a route, such as"),
     ],
 )
@@ -115,16 +97,15 @@ def test_load_unsuitable_classifier_is_rejected(endpoint, route, classifier, opt
 
 
 def test_load_label_map_resolves_generic_names(endpoint):
-    endpoint.classifier.labels = ("LABEL_0", "LABEL_1", "LABEL_2")
-    by_number = connect(endpoint, "predict", label_map={str(i): name for i, name in enumerate(SERVED)})
-    by_name = connect(endpoint, "predict", label_map={f"LABEL_{i}": name for i, name in enumerate(SERVED)})
-    assert by_number.order == by_name.order == SERVED
+    endpoint.classifier.labels = GENERIC
+    for names in ("012", GENERIC):
+        assert connect(endpoint, "predict", label_map=dict(zip(names, SERVED, strict=True))).order == SERVED
 
 
 def test_load_unreachable_server_and_unknown_format_raise_error(endpoint):
     with pytest.raises(EndpointError, match=r"cannot reach http://127\.0\.0\.1:9/predict: .*start the server"):
         ClassificationEndpointPredictor("tiny", base_url="http://127.0.0.1:9/predict", retries=0)
-    endpoint.arm({"delay": 0.0001, "body": "nonsense"})
+    endpoint.arm({"content": "<html>it works!</html>"})
     with pytest.raises(EndpointError, match="predict: expected one list of labels with scores per pair, got '<html>"):
         connect(endpoint, "predict")
     endpoint.classifier = Classifier(outputs=lambda premise, hypothesis: [-0.3], labels=("LABEL_0",))
@@ -134,9 +115,8 @@ def test_load_unreachable_server_and_unknown_format_raise_error(endpoint):
 
 
 def test_address_selects_predictor_kind(endpoint):
-    assert load_predictor("endpoint:tiny", base_url=endpoint.route("predict"))[0].identity["kind"] == (
-        "classification-endpoint"
-    )
+    predictor, _ = load_predictor("endpoint:tiny", base_url=endpoint.route("predict"))
+    assert predictor.identity["kind"] == "classification-endpoint"
     with pytest.raises(ValueError, match="num_fewshot: not supported for URLs that end in /predict, /rerank"):
         load_predictor("endpoint:tiny", base_url=endpoint.route("predict"), num_fewshot=3)
     with pytest.raises(ValueError, match="separator: supported only for URLs that end in /predict"):

@@ -5,6 +5,7 @@ torch = pytest.importorskip("torch", reason="needs unbag[models]")
 
 from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: E402
 
+from tests.inference.llm.tiny_lm import save_tiny_lm  # noqa: E402
 from unbag.data.labels import LABELS, TWO_WAY  # noqa: E402
 from unbag.evaluation.model_loading import load_predictor  # noqa: E402
 from unbag.inference.llm.causal import CausalPredictor  # noqa: E402
@@ -19,6 +20,16 @@ PAIRS = [
     ("“A cat!”", "42"),
 ]
 PREMISES, HYPOTHESES = (list(side) for side in zip(*PAIRS, strict=True))
+
+
+@pytest.fixture(scope="module")
+def make_lm(tmp_path_factory):
+    return lambda kind="llama", **options: save_tiny_lm(tmp_path_factory.mktemp(kind), kind, **options)
+
+
+@pytest.fixture(scope="module")
+def tiny_lm(make_lm):
+    return make_lm()
 
 
 def compute_log_likelihoods(predictor):
@@ -137,7 +148,9 @@ def test_identity_contains_all_relevant_settings(make_lm, tiny_lm):
     assert len({tuple(sorted(identity.items())) for identity in [first, *identities]}) == 6
 
 
-def test_invalid_causal_options_are_rejected(make_lm, tiny_lm):
+def test_invalid_models_and_options_are_rejected(tiny_lm, tiny_bert):
+    with pytest.raises(ModelError, match=r"got BertForSequenceClassification; omit causal:"):
+        CausalPredictor.load(tiny_bert)
     with pytest.raises(ModelError, match=r"causal language model \(LlamaForCausalLM\).*causal:"):
         load_predictor(str(tiny_lm))
     with pytest.raises(ModelError, match="no chat template"):
@@ -146,12 +159,3 @@ def test_invalid_causal_options_are_rejected(make_lm, tiny_lm):
         load_predictor("causal:x", base_url="http://localhost/v1")
     with pytest.raises(ValueError, match="expected a model name after the colon"):
         load_predictor("causal:")
-
-
-def test_classifier_is_rejected(tmp_path):
-    from transformers import BertConfig, BertForSequenceClassification
-
-    config = BertConfig(hidden_size=8, num_attention_heads=2, num_hidden_layers=1, intermediate_size=8, vocab_size=9)
-    BertForSequenceClassification(config).save_pretrained(tmp_path)
-    with pytest.raises(ModelError, match=r"got BertForSequenceClassification; omit causal:"):
-        CausalPredictor.load(tmp_path)

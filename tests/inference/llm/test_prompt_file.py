@@ -1,20 +1,17 @@
-"""Tests of custom prompts: template files, answer words, JSON, and the spread over several prompts."""
+"""Tests of users' prompts: template files, answer words, JSON, and the spread over several prompts."""
 
 import json
 import math
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-import unbag
+from tests.cli.test_options import run_unbag
 from tests.factories import QUICK
-from unbag import cli
 from unbag.challenge_sets import results
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.evaluation.model_loading import list_variants
 from unbag.evaluation.prompt_spread import compute_prompt_spreads
-from unbag.inference.label_probe import PAIRS as PROBE
 from unbag.inference.llm.prompt_file import PromptError, PromptFile, choose_prompt
 from unbag.inference.llm.prompts import DEFAULT_WORDS
 from unbag.reports.reproduce import build_reproduce_command
@@ -65,11 +62,13 @@ def test_load_invalid_prompt_file_is_rejected(tmp_path, head, body, words):
         PromptFile.load(write_prompt(tmp_path / "own.jinja", body, head))
 
 
-def test_prompt_file_and_few_shot_examples_are_exclusive(tmp_path):
+def test_unsuitable_prompt_options_are_rejected(tmp_path):
     with pytest.raises(PromptError, match="--num-fewshot: cannot be combined with --prompt, got 3"):
         choose_prompt(write_prompt(tmp_path / "own.jinja"), 3)
     with pytest.raises(PromptError, match=r"--prompt: expected a readable template, or one of .*, got .*absent"):
         choose_prompt(tmp_path / "absent.jinja")
+    with pytest.raises(ValueError, match="expected different file names, got a twice"):
+        list_variants(["causal:lm"], {"prompt": ["x/a.jinja", "y/a.jinja"]})
 
 
 @pytest.mark.parametrize(
@@ -85,99 +84,55 @@ def test_endpoint_answers_in_json(endpoint, tmp_path, abilities, form):
 
     for name, value in abilities.items():
         setattr(endpoint, name, value)
+    answers = endpoint.answers
     if form == "text":
-        answers = endpoint.answers
         endpoint.answers = lambda question: json.dumps({"verdict": answers(question)})
     prompt = write_prompt(tmp_path / "own.jinja", head="json: verdict")
     predictor = EndpointPredictor("tiny", base_url=endpoint.base_url, prompt=prompt)
     assert predictor.request_format.name == form
-    premises, hypotheses = [f"A woman with {n} apples waits." for n in range(9)], ["Somebody waits."] * 9
-    values = predictor.predict(premises, hypotheses)
-    wanted = [
-        endpoint.answers(predictor.prompt.build_messages(*pair)[-1]["content"])
-        for pair in zip(premises, hypotheses, strict=True)
-    ]
-    named = [json.loads(each)["verdict"] if form == "text" else each for each in wanted]
-    expected = [["Yes", "Maybe", "No"].index(word) for word in named]
-    np.testing.assert_array_equal(values.argmax(axis=1), expected)
+    pairs = [(f"A woman with {n} apples waits.", "Somebody waits.") for n in range(9)]
+    values = predictor.predict(*zip(*pairs, strict=True))
+    words = [answers(predictor.prompt.build_messages(*pair)[-1]["content"]) for pair in pairs]
+    np.testing.assert_array_equal(values.argmax(axis=1), [["Yes", "Maybe", "No"].index(word) for word in words])
     np.testing.assert_allclose(values.max(axis=1), 0.7 if "logprobs" in form else 1.0, atol=1e-6)
     if form != "text":
         schema = endpoint.requests[-1].body["response_format"]["json_schema"]["schema"]
         assert schema["properties"] == {"verdict": {"type": "string", "enum": ["Yes", "Maybe", "No"]}}
 
 
-def test_several_prompts_report_spread_and_abstentions(endpoint, tmp_path):
+def test_command_with_several_prompts_reports_spread_and_abstentions(endpoint, tmp_path):
     prompts = [write_prompt(tmp_path / "a.jinja"), write_prompt(tmp_path / "strict.jinja", BODY + " Be strict.")]
-    endpoint.answers = lambda question: "Who knows?" if "strict" in question and " man " in question else "Yes"
-    endpoint.most_logprobs = 0
-    found = unbag.evaluate(
-        "endpoint:tiny", "plain", base_url=endpoint.base_url, prompt=prompts, output_dir=tmp_path / "run", **QUICK
+    endpoint.answers = lambda question: (
+        "Yes" if "strict" not in question else "Who knows?" if " on a " in question else "Maybe"
     )
+    endpoint.most_logprobs = 0
+    done = run_unbag(
+        *("evaluate", "endpoint:tiny", "--base-url", endpoint.base_url, "--prompt", ",".join(map(str, prompts))),
+        *("--sets", "plain", "--data", QUICK["data"], "--max-examples", "30", "--no-lexical-baseline"),
+        *("--no-shuffled", "--output-dir", tmp_path / "run", "--json"),
+    )
+    assert done.exit_code == 0, done.output
+    found = results.read_results(tmp_path / "run" / results.FILE)
     assert [each.model["name"] for each in found] == ["endpoint:tiny · a", "endpoint:tiny · strict"]
-    accuracies = {each.model["name"].rpartition(" ")[2]: each.scores["accuracy"].value for each in found}
-    n, n_unread = found[1].model["abstained_share"].n, found[1].model["n_abstained"]
+    share, n_unread = found[1].model["abstained_share"], found[1].model["n_abstained"]
     assert found[0].model["abstained_share"].value == 0
-    assert 0 < found[1].model["abstained_share"].value == n_unread / n
-    assert found[1].model["abstained_share"].low < n_unread / n < found[1].model["abstained_share"].high
+    assert 0 < share.value == n_unread / share.n
+    assert share.low < n_unread / share.n < share.high
+    accuracies = {each.model["name"].rpartition(" ")[2]: each.scores["accuracy"].value for each in found}
     [spread] = [each for each in compute_prompt_spreads(found) if each.number == "accuracy"]
     assert (spread.model, spread.values) == ("endpoint:tiny", accuracies)
     assert spread.mean == pytest.approx(sum(accuracies.values()) / 2)
     assert spread.deviation == pytest.approx(abs(accuracies["a"] - accuracies["strict"]) / math.sqrt(2))
-    assert spread.highest == "a"
-    read = results.read_results(tmp_path / "run" / results.FILE)
-    assert [each.model["abstained_share"] for each in read] == [each.model["abstained_share"] for each in found]
+    assert accuracies[spread.lowest] < accuracies[spread.highest]
+    over_prompts = json.loads(done.stdout.splitlines()[-1])["over_prompts"]
+    [accuracy] = [each for each in over_prompts if each["number"] == "accuracy"]
+    assert (accuracy["values"], accuracy["highest"]) == (accuracies, spread.highest)
+    table = (tmp_path / "run" / "table.txt").read_text(encoding="utf-8")
+    [row] = [line for line in table.splitlines() if line.startswith("Corpus: accuracy")]
+    assert row.split()[2:4] == [f"{spread.mean:.3f}", f"{spread.deviation:.3f}"]
+    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert "Metrics over several prompts" in page
+    assert f"{accuracies[spread.lowest]:.3f} ({spread.lowest})" in page
     command = build_reproduce_command(found[1]).command
     assert command.startswith("unbag evaluate endpoint:tiny ")
     assert f"--prompt {prompts[1]}" in command
-
-
-def test_command_with_several_prompts_prints_spread(endpoint, tmp_path):
-    prompts = [write_prompt(tmp_path / "a.jinja"), write_prompt(tmp_path / "strict.jinja", BODY + " Be strict.")]
-    endpoint.answers = lambda question: "Yes" if "strict" in question else "No"
-    asked = [
-        *("evaluate", "endpoint:tiny", "--base-url", endpoint.base_url, "--prompt", ",".join(map(str, prompts))),
-        *("--sets", "plain", "--data", QUICK["data"], "--max-examples", "30"),
-        *("--no-lexical-baseline", "--no-shuffled", "--output-dir", str(tmp_path / "run"), "--json"),
-    ]
-    done = CliRunner(env={"COLUMNS": "80"}).invoke(cli.app, asked, catch_exceptions=False)
-    assert done.exit_code == 0
-    found = json.loads(done.stdout.splitlines()[-1])["over_prompts"]
-    [accuracy] = [each for each in found if each["number"] == "accuracy"]
-    assert set(accuracy["values"]) == {"a", "strict"}
-    assert accuracy["values"][accuracy["highest"]] == max(accuracy["values"].values())
-    table = (tmp_path / "run" / "table.txt").read_text(encoding="utf-8")
-    [row] = [line for line in table.splitlines() if line.startswith("Corpus: accuracy")]
-    assert row.split()[2:4] == [f"{accuracy['mean']:.3f}", f"{accuracy['deviation']:.3f}"]
-    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
-    assert "Metrics over several prompts" in page
-    assert f"{accuracy['values'][accuracy['lowest']]:.3f} ({accuracy['lowest']})" in page
-
-
-def test_two_label_judge_is_probed_and_scored(endpoint, tmp_path):
-    gold = {(premise, hypothesis): label for premise, hypothesis, label in PROBE["en"]}
-    prompt = write_prompt(tmp_path / "judge.jinja", "{{ premise }}|{{ hypothesis }}", f"{TWO_WORDS}\njson: verdict")
-    endpoint.answers = lambda question: (
-        "Supported" if gold.get(tuple(question.split("|")), "entailment") == "entailment" else "Not supported"
-    )
-    [result] = unbag.evaluate(
-        "endpoint:tiny", "plain", base_url=endpoint.base_url, prompt=prompt, output_dir=tmp_path / "run", **QUICK
-    )
-    assert result.model["label_probe"] == {"en": "12 of 12"}
-    assert result.scores["labels"] == list(TWO_WAY)
-    assert result.model["abstained_share"].value == 0
-    assert compute_prompt_spreads([result]) == []
-
-
-def test_prompt_variants_have_distinct_names(tmp_path):
-    found = list_variants(
-        ["causal:lm", "org/model"], {"prompt": ["x/a.jinja", tmp_path / "b.jinja"], "dtype": "float32"}
-    )
-    assert [(each.model, each.suffix) for each in found] == [
-        ("causal:lm", " · a"),
-        ("causal:lm", " · b"),
-        ("org/model", ""),
-    ]
-    assert found[1].options == {"dtype": "float32", "prompt": str(tmp_path / "b.jinja")}
-    assert found[2].options == {"dtype": "float32"}
-    with pytest.raises(ValueError, match="expected different file names, got a twice"):
-        list_variants(["causal:lm"], {"prompt": ["x/a.jinja", "y/a.jinja"]})
