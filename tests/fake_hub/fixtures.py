@@ -12,6 +12,7 @@ from uuid import uuid4
 
 import pytest
 
+from tests.fake_hub.accounts import ALICE
 from tests.fake_hub.client_process import ClientProcess
 from tests.fake_hub.running import RunningHub, running_hub
 from tests.fake_hub.storage import PINS, REFS
@@ -37,8 +38,8 @@ def shared_hub() -> Iterator[RunningHub]:
 
 @pytest.fixture(scope="session")
 def hub_client(hub: RunningHub, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClientProcess]:
-    """Return a process whose client libraries use `hub` without a token."""
-    with ClientProcess(hub.env(tmp_path_factory.mktemp("hub_home"))) as client:
+    """Return a process whose client libraries use `hub` with the write token of Alice, a member of `org`."""
+    with ClientProcess(hub.env(tmp_path_factory.mktemp("hub_home"), token=ALICE)) as client:
         yield client
 
 

@@ -14,6 +14,7 @@ pytest.importorskip("transformers", reason="needs unbag[models]")
 onnx = pytest.importorskip("onnx", reason="needs the dev group")
 pytest.importorskip("onnxruntime", reason="needs unbag[onnx]")
 
+from unbag import evaluate  # noqa: E402
 from unbag.evaluation import model_loading  # noqa: E402
 from unbag.inference.exported import ExportedPredictor  # noqa: E402
 from unbag.inference.exported_files import find_exported_models  # noqa: E402
@@ -57,13 +58,6 @@ def exported_models(make_model, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def exported_scorer(make_model, tmp_path_factory):
-    """Export a tiny DistilBERT with one output and without token type ids. Return the same as `exported_models`."""
-    original = make_model("distilbert", order=("LABEL_0",))
-    return export_model(original, tmp_path_factory.mktemp("scorer"), ["input_ids", "attention_mask"])
-
-
-@pytest.fixture(scope="module")
 def quantized_model(exported_models, tmp_path_factory):
     """Quantize the tiny BERT dynamically. Return a folder with both files."""
     from onnxruntime.quantization import quantize_dynamic
@@ -78,18 +72,6 @@ def folder(exported_models, tmp_path):
     return shutil.copytree(exported_models[0], tmp_path / "model")
 
 
-def test_exported_model_agrees_with_pytorch(exported_models):
-    predictor, name = model_loading.load_predictor(str(exported_models[0]))
-    assert isinstance(predictor, ExportedPredictor)
-    assert name == str(exported_models[0])
-    expected = TransformerPredictor.load(exported_models[1], device="cpu")
-    assert predictor.order == expected.order
-    assert predictor.max_length == expected.max_length
-    np.testing.assert_allclose(
-        predictor.predict(PREMISES, HYPOTHESES), expected.predict(PREMISES, HYPOTHESES), atol=1e-5
-    )
-
-
 @pytest.fixture
 def openvino_folder(folder):
     """Add `openvino/openvino_model.xml` to the exported BERT, and return its folder."""
@@ -101,17 +83,17 @@ def openvino_folder(folder):
 
 
 def test_openvino_model_agrees_with_pytorch(exported_models, openvino_folder):
-    folder = openvino_folder
-    predictor = ExportedPredictor.load(folder, model_file="openvino/openvino_model.xml")
+    predictor = ExportedPredictor.load(openvino_folder, model_file="openvino/openvino_model.xml")
     expected = TransformerPredictor.load(exported_models[1], device="cpu")
+    assert (predictor.order, predictor.max_length) == (expected.order, expected.max_length)
     np.testing.assert_allclose(
         predictor.predict(PREMISES, HYPOTHESES), expected.predict(PREMISES, HYPOTHESES), atol=1e-4
     )
-    weights = folder / "openvino/openvino_model.bin"
+    weights = openvino_folder / "openvino/openvino_model.bin"
     data = bytearray(weights.read_bytes())
     data[-4:] = np.float32(0.5).tobytes()
     weights.write_bytes(data)
-    again = ExportedPredictor.load(folder, model_file="openvino/openvino_model.xml")
+    again = ExportedPredictor.load(openvino_folder, model_file="openvino/openvino_model.xml")
     assert again.identity["file_hash"] != predictor.identity["file_hash"]
 
 
@@ -147,9 +129,11 @@ def test_quantized_model_probabilities_do_not_depend_on_order(quantized_model):
     assert difference > 1e-4, "the model must be one whose probabilities depend on the batch"
 
 
-def test_graph_without_token_type_ids_agrees_with_pytorch(exported_scorer):
-    predictor = ExportedPredictor.load(exported_scorer[0], threshold=0.5)
-    expected = TransformerPredictor.load(exported_scorer[1], device="cpu", threshold=0.5)
+def test_graph_with_one_output_and_without_token_type_ids_agrees_with_pytorch(make_model, tmp_path):
+    original = make_model("distilbert", order=("LABEL_0",))
+    export_model(original, tmp_path, ["input_ids", "attention_mask"])
+    predictor = ExportedPredictor.load(tmp_path, threshold=0.5)
+    expected = TransformerPredictor.load(original, device="cpu", threshold=0.5)
     np.testing.assert_allclose(
         predictor.predict(PREMISES, HYPOTHESES), expected.predict(PREMISES, HYPOTHESES), atol=1e-5
     )
@@ -157,10 +141,6 @@ def test_graph_without_token_type_ids_agrees_with_pytorch(exported_scorer):
 
 def test_evaluate_exported_model_reuses_predictions_of_same_file(quantized_model, tmp_path, monkeypatch):
     quantized_model = shutil.copytree(quantized_model, tmp_path / "model")
-    from typer.testing import CliRunner
-
-    from unbag import cli
-
     rows = []
     run_batch = ExportedPredictor._probabilities
 
@@ -172,58 +152,46 @@ def test_evaluate_exported_model_reuses_predictions_of_same_file(quantized_model
     lines = [f"{premise},{hypothesis},entailment" for premise, hypothesis in PAIRS]
     (tmp_path / "pairs.csv").write_text("\n".join(["premise,hypothesis,label", *lines]) + "\n")
 
-    def evaluate(file):
+    def count_predicted_rows(file):
         rows.clear()
-        arguments = ["evaluate", str(quantized_model), "--model-file", file, "--sets", "plain", "--no-shuffled"]
-        arguments += ["--data", str(tmp_path / "pairs.csv"), "--output-dir", str(tmp_path / "run"), "--trust-labels"]
-        CliRunner().invoke(cli.app, arguments, catch_exceptions=False)
-        [result] = json.loads((tmp_path / "run/results.json").read_text())["results"]
-        return sum(rows), result["model"]
+        options = {"data": str(tmp_path / "pairs.csv"), "output_dir": tmp_path / "run", "trust_labels": True}
+        options |= {"shuffled": False, "lexical_baseline": False, "progress": False}
+        [result] = evaluate(str(quantized_model), "plain", model_file=file, **options).results
+        return sum(rows), result.model
 
     probed = 12  # number of pairs in the label probe, which runs once per command
-    first, model = evaluate("onnx/model.onnx")
+    first, model = count_predicted_rows("onnx/model.onnx")
     assert first == probed + len(PAIRS)
     assert model["model_file"] == "onnx/model.onnx"
     assert model["label_probe"]["en"].endswith(f" of {probed}")
-    assert evaluate("onnx/model.onnx") == (probed, model)
+    assert count_predicted_rows("onnx/model.onnx") == (probed, model)
     with pytest.raises(
         ValueError, match=r"model_file=onnx/model_int8\.onnx, got results with model_file=onnx/model\.onnx"
     ):
-        evaluate("onnx/model_int8.onnx")
+        count_predicted_rows("onnx/model_int8.onnx")
     shutil.copy(quantized_model / "onnx/model_int8.onnx", quantized_model / "onnx/model.onnx")
-    again, other = evaluate("onnx/model.onnx")
+    again, other = count_predicted_rows("onnx/model.onnx")
     assert again == probed + len(PAIRS), "another content under the same name is another model"
     assert other["file_hash"] != model["file_hash"]
 
 
-def test_several_exported_models_require_a_name(folder):
+def test_unsuitable_exported_model_is_rejected(folder):
+    with pytest.raises(ValueError, match=r"an exported model, .* does not support the option dtype; omit it"):
+        model_loading.load_predictor(folder, dtype="bfloat16")
+    with pytest.raises(ModelError, match=r"expected an exported model other\.onnx, got onnx/model\.onnx"):
+        ExportedPredictor.load(folder, model_file="other.onnx")
     shutil.copy(folder / "onnx/model.onnx", folder / "model_quantized.onnx")
     with pytest.raises(ModelError, match=r"model_quantized\.onnx, onnx/model\.onnx; select a file with --model-file"):
         ExportedPredictor.load(folder)
-    assert ExportedPredictor.load(folder, model_file="model_quantized.onnx").identity["model_file"] == (
-        "model_quantized.onnx"
-    )
-
-
-def test_damaged_exported_model_is_rejected(folder):
     (folder / "onnx/model.onnx").write_bytes(b"version https://git-lfs")
     with pytest.raises(ModelError, match="expected an ONNX model"):
-        ExportedPredictor.load(folder)
-
-
-def test_pytorch_option_is_rejected_for_exported_model(folder):
-    with pytest.raises(ValueError, match=r"an exported model, .* does not support the option dtype; omit it"):
-        model_loading.load_predictor(folder, dtype="bfloat16")
-
-
-def test_exported_files_are_found_in_common_layouts():
+        ExportedPredictor.load(folder, model_file="onnx/model.onnx")
     names = ["model.onnx", "onnx/model_qint8_avx512.onnx", "openvino/openvino_model.xml", "a/b/model.onnx", "x.bin"]
-    assert find_exported_models(names) == names[:3]
+    assert find_exported_models(names) == names[:3], "in the layouts of the exporters"
 
 
 _FROM_HUB = """
 import json
-import pathlib
 from unbag.evaluation.model_loading import load_predictor
 from unbag.evaluation.prefetch import fetch_requirements, list_run_requirements
 from unbag.utils.offline import enable_offline_mode
@@ -269,8 +237,3 @@ def test_hub_exported_model_runs_online_and_offline(exported_models, tmp_path):
     assert list(lacking) == ["the model org/both"]
     assert not complete
     assert isinstance(without_weights, str), "offline without its weights, the exported model must not replace them"
-
-
-def test_missing_exported_model_is_rejected(folder):
-    with pytest.raises(ModelError, match=r"expected an exported model other\.onnx, got onnx/model\.onnx"):
-        ExportedPredictor.load(folder, model_file="other.onnx")

@@ -8,9 +8,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs unbag[models]")
 transformers = pytest.importorskip("transformers", reason="needs unbag[models]")
 
-import unbag  # noqa: E402
 from tests.inference.fixtures import ORDER, PAIRS  # noqa: E402
-from unbag.challenge_sets.request import SetRequest  # noqa: E402
 from unbag.data.labels import LABELS, LabelError  # noqa: E402
 from unbag.evaluation.model_loading import load_predictor  # noqa: E402
 from unbag.inference.predictor import ModelError  # noqa: E402
@@ -26,6 +24,9 @@ def load_pipeline(folder, **options):
     return transformers.pipeline("text-classification", model=str(folder), device="cpu", **options)
 
 
+BOTH = pytest.mark.parametrize("made", [load_cross_encoder, load_pipeline])
+
+
 def compute_library_probabilities(model):
     """Return the probabilities of a CrossEncoder or pipeline in the order of `LABELS`."""
     if hasattr(model, "tokenizer") and hasattr(model, "task"):
@@ -36,23 +37,21 @@ def compute_library_probabilities(model):
     return scores[:, [ORDER.index(label) for label in LABELS]]
 
 
-@pytest.fixture(scope="session")
-def model_without_truncation(make_model):
-    """Return a model whose tokenizer does not truncate, as in a pipeline."""
+@BOTH
+def test_probabilities_equal_those_of_library_which_is_unchanged(made, make_model):
     folder = make_model()
-    file = folder / "tokenizer.json"
+    file = folder / "tokenizer.json"  # of a tokenizer that does not truncate, as in a pipeline
     file.write_text(json.dumps(json.loads(file.read_text()) | {"truncation": None}))
-    return folder
-
-
-@pytest.mark.parametrize("made", [load_cross_encoder, load_pipeline])
-def test_probabilities_equal_those_of_library(made, model_without_truncation):
-    model = made(model_without_truncation)
-    predictor, name = load_predictor(model)
-    assert name == model_without_truncation.name
-    np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES), compute_library_probabilities(model), atol=1e-5)
+    model = made(folder)
+    weights, expected = list(model.model.state_dict()), compute_library_probabilities(model)
+    for _ in range(2):
+        predictor, name = load_predictor(model)
+        np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES), expected, atol=1e-5)
+    assert name == folder.name
     assert predictor.identity["kind"] == "transformer", "so its labels are probed"
     assert predictor.identity["label_order"] == ",".join(ORDER)
+    assert list(model.model.state_dict()) == weights
+    assert (compute_library_probabilities(model) == expected).all()
 
 
 def test_float16_weights_on_cpu_are_copied_to_float32(tiny_bert, caplog):
@@ -65,23 +64,10 @@ def test_float16_weights_on_cpu_are_copied_to_float32(tiny_bert, caplog):
     rounded.model.half().float()
     expected = load_predictor(rounded)[0].predict(PREMISES, HYPOTHESES)
     np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES), expected, atol=1e-6)
-    [said] = [each.getMessage() for each in caplog.records if each.name == "unbag.inference.in_memory"]
-    assert "has float16 weights, which are slow on a CPU" in said
-    assert "float32 copy" in said
+    assert "has float16 weights, which are slow on a CPU: evaluating a float32 copy" in caplog.text
 
 
-@pytest.mark.parametrize("made", [load_cross_encoder, load_pipeline])
-def test_given_model_is_unchanged(made, tiny_bert):
-    model = made(tiny_bert)
-    before = compute_library_probabilities(model)
-    weights = list(model.model.state_dict())
-    for _ in range(2):
-        load_predictor(model)[0].predict(PREMISES, HYPOTHESES)
-    assert list(model.model.state_dict()) == weights
-    assert (compute_library_probabilities(model) == before).all()
-
-
-@pytest.mark.parametrize("made", [load_cross_encoder, load_pipeline])
+@BOTH
 def test_identity_depends_on_weights_and_tokenizer(made, tiny_bert, make_model):
     model = made(tiny_bert)
     first = load_predictor(model)[0].identity
@@ -104,36 +90,14 @@ def test_given_maximum_length_is_kept(tiny_bert):
     assert load_predictor(load_pipeline(tiny_bert), max_length=12)[0].max_length == 12
 
 
-def test_run_is_stored_and_resumed(tiny_bert, tmp_path, empty_caches):
-    rows = "".join(f"{p},{h},{LABELS[i % 3]}\n" for i, (p, h) in enumerate(PAIRS))
-    (tmp_path / "pairs.csv").write_text("premise,hypothesis,label\n" + rows)
-    request = SetRequest("plain", options={"data": str(tmp_path / "pairs.csv")})
-    [first] = unbag.evaluate(load_pipeline(tiny_bert), [request], output_dir=tmp_path / "out", trust_labels=True)
-    stored = set((tmp_path / "out" / "predictions").iterdir())
-    assert len(stored) == 2  # one of the rows, one of the rows with shuffled words
-    [again] = unbag.evaluate(load_pipeline(tiny_bert), [request], output_dir=tmp_path / "out", trust_labels=True)
-    assert stored == set((tmp_path / "out" / "predictions").iterdir()), "predictions were made anew"
-    [of_folder] = unbag.evaluate(tiny_bert, [request], output_dir=tmp_path / "folder", trust_labels=True)
-    assert first.scores == again.scores == of_folder.scores
-    assert first.model["label_probe"] == of_folder.model["label_probe"]
-
-
-@pytest.mark.parametrize("made", [load_cross_encoder, load_pipeline])
-def test_unknown_label_order_is_rejected(made, make_model):
+def test_unknown_label_order_is_rejected(make_model):
     unnamed = make_model(order=("LABEL_0", "LABEL_1", "LABEL_2"))
-    with pytest.raises(LabelError, match="expected label names in the model's id2label"):
-        load_predictor(made(unnamed))
-    mapped, _ = load_predictor(made(unnamed), label_map=dict(zip("012", ORDER, strict=True)))
-    assert mapped.order == ORDER
-    two, _ = load_predictor(made(make_model(order=("entailment", "not_entailment"))))
+    for model in (load_pipeline(unnamed), load_cross_encoder(unnamed), unnamed):
+        with pytest.raises(LabelError, match=r"expected label names in the model's id2label.*--label-map"):
+            load_predictor(model)
+        mapped, _ = load_predictor(model, label_map=dict(zip("012", ORDER, strict=True)))
+        assert mapped.order == ORDER
+    two, _ = load_predictor(load_pipeline(make_model(order=("entailment", "not_entailment"))))
     assert two.label_space == ("entailment", "not_entailment")
     with pytest.raises(ModelError, match="has one output, like rerankers"):
-        load_predictor(made(make_model(order=("LABEL_0",))))
-
-
-def test_cross_encoder_with_additional_modules_is_run_by_its_library(tiny_bert):
-    model = load_cross_encoder(tiny_bert)
-    model.append(torch.nn.Identity())
-    predictor, _ = load_predictor(model)
-    assert predictor.identity["modules"] == "Transformer,Identity"
-    np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES), compute_library_probabilities(model), atol=1e-5)
+        load_predictor(load_pipeline(make_model(order=("LABEL_0",))))

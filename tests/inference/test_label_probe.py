@@ -37,11 +37,15 @@ from unbag.inference.label_probe import (
 GOLD = {(premise, hypothesis): label for pairs in PAIRS.values() for premise, hypothesis, label in pairs}
 
 
+def get_gold_labels(pairs, space=LABELS):
+    return [map_label_to_space(GOLD[pair], space) for pair in zip(*pairs, strict=True)]
+
+
 def build_probe_model(renamed=None, wrong=0, label_space=LABELS):
     """Return a predictor that is right except for its first pairs and, optionally, renamed labels."""
 
-    def answer(premises, hypotheses):
-        names = [map_label_to_space(GOLD[pair], label_space) for pair in zip(premises, hypotheses, strict=True)]
+    def answer(*pairs):
+        names = get_gold_labels(pairs, label_space)
         for row in range(wrong):
             names[row] = label_space[(label_space.index(names[row]) + 1) % len(label_space)]
         return [(renamed or {}).get(name, name) for name in names]
@@ -70,33 +74,31 @@ def test_ten_of_twelve_are_required():
     assert not run_label_probe(build_probe_model(swapped, wrong=3)).mislabelled
 
 
-def _build_row_model(order, wrong=0):
-    """Return a function whose outputs have the given order, and which is right except for the first pairs."""
-    space = find_label_space(order)
+def build_row_model(declared, meant, wrong=0):
+    """Return a predictor that declares an order, but has another one, and is right except for the first pairs."""
 
-    def answer(premises, hypotheses):
-        gold = [order.index(map_label_to_space(GOLD[pair], space)) for pair in zip(premises, hypotheses, strict=True)]
-        right = [number >= wrong for number in range(len(gold))]
-        return np.eye(len(order))[[g if r else (g + 1) % len(order) for g, r in zip(gold, right, strict=True)]]
+    def answer(*pairs):
+        gold = np.array([meant.index(label) for label in get_gold_labels(pairs, find_label_space(meant))])
+        return np.eye(len(meant))[(gold + (np.arange(len(gold)) < wrong)) % len(meant)]
 
-    return answer
+    return declare(declared, answer)
 
 
-def _build_labelled_predictor(order, fn):
+def declare(order, fn):
     return CallablePredictor(fn, label_map=parse_label_map(",".join(order)))
 
 
 @pytest.mark.parametrize("declared", list_two_label_orders())
 @pytest.mark.parametrize("meant", list_two_label_orders())
 def test_each_order_of_two_labels_is_distinguished(declared, meant):
-    report = run_label_probe(_build_labelled_predictor(declared, _build_row_model(meant)))
+    report = run_label_probe(build_row_model(declared, meant))
     assert (report.declared, report.best, report.right_best) == (declared, meant, 12)
     assert report.mislabelled == (declared != meant)
 
 
 def test_eleven_of_twelve_are_required_for_two_labels():
-    assert run_label_probe(_build_labelled_predictor(TWO_WAY, _build_row_model(TWO_WAY[::-1], wrong=1))).mislabelled
-    assert not run_label_probe(_build_labelled_predictor(TWO_WAY, _build_row_model(TWO_WAY[::-1], wrong=2))).mislabelled
+    assert run_label_probe(build_row_model(TWO_WAY, TWO_WAY[::-1], wrong=1)).mislabelled
+    assert not run_label_probe(build_row_model(TWO_WAY, TWO_WAY[::-1], wrong=2)).mislabelled
 
 
 def test_two_label_false_alarm_rate_equals_docstring():
@@ -129,8 +131,8 @@ class _ScoreModel:
         self.order, self.label_space = order, find_label_space(order)
         self._score = score
 
-    def predict(self, premises, hypotheses):
-        high = np.array([self._score(GOLD[pair]) for pair in zip(premises, hypotheses, strict=True)])
+    def predict(self, *pairs):
+        high = np.array([self._score(label) for label in get_gold_labels(pairs)])
         columns = np.stack([high, 1 - high], axis=1)
         return columns[:, [self.order.index(label) for label in self.label_space]].astype(np.float32)
 
@@ -139,11 +141,9 @@ class _ScoreModel:
 @pytest.mark.parametrize("meant", list_two_label_orders())
 def test_one_output_order_is_found_by_ranks(declared, meant):
     """All scores are below one half, so a threshold of one half gives the same prediction for all pairs."""
-    report = run_label_probe(
-        _ScoreModel(
-            declared, lambda label: 0.2 if map_label_to_space(label, find_label_space(meant)) == meant[0] else 0.1
-        )
-    )
+    space = find_label_space(meant)
+    model = _ScoreModel(declared, lambda label: 0.2 if map_label_to_space(label, space) == meant[0] else 0.1)
+    report = run_label_probe(model)
     assert (report.best, report.ranked_best, report.mislabelled) == (meant, 32, declared != meant)
     if declared == meant[::-1]:
         assert report.ranked_declared == 0
@@ -156,17 +156,15 @@ def test_one_output_order_is_found_by_ranks(declared, meant):
 def test_reversed_model_of_two_outputs_is_found_by_ranks_at_any_level(declared):
     """All probabilities are on one side of one half, so each label order is wrong on many pairs."""
 
-    def answer(premises, hypotheses, *, order):
-        label = [
-            map_label_to_space(GOLD[pair], find_label_space(order)) for pair in zip(premises, hypotheses, strict=True)
-        ]
-        odds = np.array([0.2 if name == order[0] else 0.1 for name in label])
+    def answer(*pairs, order):
+        is_first = [label == order[0] for label in get_gold_labels(pairs, find_label_space(order))]
+        odds = np.where(is_first, 0.2, 0.1)
         return np.stack([odds, 1 - odds], axis=1)
 
-    report = run_label_probe(_build_labelled_predictor(declared, partial(answer, order=declared[::-1])))
+    report = run_label_probe(declare(declared, partial(answer, order=declared[::-1])))
     assert (report.best, report.ranked_declared, report.ranked_best) == (declared[::-1], 0, 32)
     assert report.mislabelled
-    report = run_label_probe(_build_labelled_predictor(declared, partial(answer, order=declared)))
+    report = run_label_probe(declare(declared, partial(answer, order=declared)))
     assert (report.mislabelled, report.warning) == (False, None), "the log odds separate all pairs"
 
 
@@ -207,13 +205,13 @@ def test_one_output_false_alarm_rate_equals_docstring():
 def test_two_label_ids_read_as_three_are_detected():
     meant = CONTRADICTION_OR_NOT
 
-    def ids(premises, hypotheses):
-        return [meant.index(map_label_to_space(GOLD[pair], meant)) for pair in zip(premises, hypotheses, strict=True)]
+    def ids(*pairs):
+        return [meant.index(label) for label in get_gold_labels(pairs, meant)]
 
-    report = run_label_probe(_build_labelled_predictor(LABELS, ids))
+    report = run_label_probe(declare(LABELS, ids))
     assert (report.mislabelled, report.best) == (True, meant)
-    assert not run_label_probe(_build_labelled_predictor(LABELS, lambda premises, _: [0] * len(premises))).mislabelled
-    rows = run_label_probe(_build_labelled_predictor(LABELS, lambda *pairs: np.eye(3)[ids(*pairs)]))
+    assert not run_label_probe(declare(LABELS, lambda premises, _: [0] * len(premises))).mislabelled
+    rows = run_label_probe(declare(LABELS, lambda *pairs: np.eye(3)[ids(*pairs)]))
     assert not rows.mislabelled, "a third column may be of use elsewhere"
 
 
@@ -239,9 +237,6 @@ def test_report_becomes_error_with_advice():
         "obvious pairs, but neutral,entailment,contradiction is correct on 12 of 12; pass --label-map "
         "neutral,entailment,contradiction, or --trust-labels if the declared order is correct"
     )
-
-
-def test_language_without_pairs_is_rejected():
     with pytest.raises(ValueError, match=r"\(en, zh\), got 'fr'"):
         run_label_probe(build_probe_model(), "fr")
 

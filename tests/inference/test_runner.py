@@ -45,50 +45,17 @@ def test_predictions_follow_row_order(tmp_path):
     assert StoredPredictions.from_folder(found.folder.path).table.equals(table)
 
 
-def test_second_run_makes_no_predictions(tmp_path):
-    first, again = run_prediction(tmp_path), CountingPredictor()
-    second = run_prediction(tmp_path, again)
-    assert again.calls == []
-    assert (first.reused, second.reused) == (0, 100)
-    assert second.table.equals(first.table)
-
-
 def test_filtered_and_formatted_rows_have_same_key(tmp_path):
     """The key depends on the content, also for datasets with an index map, shards or a format."""
-    run_prediction(tmp_path)
-    again = CountingPredictor()
+    first, again = run_prediction(tmp_path), CountingPredictor()
     pieces = [ROWS.select(range(0, 37)), ROWS.select(range(37, 100))]
-    run_prediction(tmp_path, again, rows=datasets.concatenate_datasets(pieces).with_format("numpy"))
-    run_prediction(tmp_path, again, rows=ROWS.select(list(range(99, -1, -1))).select(list(range(99, -1, -1))))
-    assert again.calls == []
-
-
-def test_interrupted_run_predicts_only_missing_chunks(tmp_path):
-    calls = []
-
-    def fails_at_the_third(premises, hypotheses):
-        calls.append(len(premises))
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        return predict_from_hash(premises, hypotheses)
-
-    with pytest.raises(KeyboardInterrupt):
-        run_prediction(tmp_path / "a", CallablePredictor(fails_at_the_third, identity=SUBJECTS))
-    rest = CountingPredictor()
-    resumed = run_prediction(tmp_path / "a", rest)
-    assert rest.calls == [30, 10]
-    assert resumed.reused == 60
-    unbroken = run_prediction(tmp_path / "b")
-    names = sorted(path.name for path in unbroken.folder.path.glob("part-*"))
-    assert len(names) == 4
-    assert all(
-        (resumed.folder.path / name).read_bytes() == (unbroken.folder.path / name).read_bytes() for name in names
-    )
-
-
-def rewrite_file(file, change):
-    table = pq.read_table(file)
-    pq.write_table(change(table), file)
+    for rows in (
+        datasets.concatenate_datasets(pieces).with_format("numpy"),
+        ROWS.select(list(range(99, -1, -1))).select(list(range(99, -1, -1))),
+    ):
+        second = run_prediction(tmp_path, again, rows=rows)
+        assert (first.reused, second.reused, again.calls) == (0, 100, [])
+        assert second.table.equals(first.table)
 
 
 @pytest.mark.parametrize(
@@ -96,12 +63,10 @@ def rewrite_file(file, change):
     [
         lambda file: file.write_bytes(file.read_bytes()[:-200]),
         lambda file: file.unlink(),
-        lambda file: rewrite_file(file, lambda table: table.slice(0, 29)),
-        lambda file: rewrite_file(file, lambda table: table.take(list(range(29, -1, -1)))),
-        lambda file: rewrite_file(file, lambda table: table.set_column(2, "entailment", table.column("neutral"))),
+        lambda file: pq.write_table(pq.read_table(file).slice(0, 29), file),
         lambda file: file.write_bytes(file.with_name("part-00000.parquet").read_bytes()),
     ],
-    ids=["truncated", "gone", "row lost", "reordered", "changed", "another part"],
+    ids=["truncated", "gone", "row lost", "another part"],
 )
 def test_damaged_chunk_is_predicted_again(tmp_path, damage):
     good = run_prediction(tmp_path)
@@ -171,16 +136,6 @@ def test_label_only_predictions_are_marked(tmp_path):
     assert run_prediction(tmp_path / "other").has_probabilities
 
 
-def test_progress_counts_reused_rows_and_batches(tmp_path):
-    seen = []
-    run_prediction(tmp_path, progress=lambda done, total: seen.append((done, total)))
-    assert seen == [(0, 100), (30, 100), (60, 100), (90, 100), (100, 100)]
-    (run_prediction(tmp_path).folder.path / "part-00001.parquet").unlink()
-    seen.clear()
-    run_prediction(tmp_path, progress=lambda done, total: seen.append((done, total)))
-    assert seen == [(70, 100), (100, 100)]
-
-
 def test_empty_rows_give_empty_table(tmp_path):
     found = run_prediction(tmp_path, rows=ROWS.select([]))
     assert len(found) == 0
@@ -188,44 +143,15 @@ def test_empty_rows_give_empty_table(tmp_path):
     assert run_prediction(tmp_path, rows=ROWS.select([])).table.num_rows == 0
 
 
-def test_invalid_predictions_are_rejected(tmp_path):
+def test_invalid_rows_and_folder_without_predictions_are_rejected(tmp_path):
     with pytest.raises(ValueError, match=r"without \['source_id'\]"):
         run_prediction(tmp_path, rows=ROWS.remove_columns("source_id"))
     with pytest.raises(ValueError, match=r"column .hypothesis., got none in row 50"):
         run_prediction(
             tmp_path, rows=ROWS.map(lambda row, i: {"hypothesis": None if i == 50 else "a"}, with_indices=True)
         )
-    with pytest.raises(ValueError, match="expected 30 predictions for 30 pairs, got 1"):
-        run_prediction(tmp_path, CountingPredictor(fn=lambda premises, hypotheses: ["neutral"]))
-
-
-def test_folder_without_predictions_is_rejected(tmp_path):
     with pytest.raises(StoreError, match=r"with a manifest\.json"):
         StoredPredictions.from_folder(tmp_path)
-
-
-def test_model_resumes_bit_for_bit_with_truncation_count(tiny_bert, tmp_path):
-    from unbag.inference.transformer import TransformerPredictor
-
-    def predictor():
-        return TransformerPredictor.load(tiny_bert, max_length=14, batch_tokens=60)
-
-    seen = []
-    whole = run_prediction(tmp_path / "a", predictor(), progress=lambda done, total: seen.append(done))
-    assert len(seen) > 10  # after every batch, not only after every chunk
-    assert whole.truncated > 0
-    broken = run_prediction(tmp_path / "b", predictor())
-    for part in (0, 2):
-        (broken.folder.path / f"part-0000{part}.parquet").unlink()
-    resumed = run_prediction(tmp_path / "b", predictor())
-    assert resumed.reused == 40
-    assert resumed.truncated == whole.truncated
-    for part in whole.folder.path.glob("part-*"):
-        assert (resumed.folder.path / part.name).read_bytes() == part.read_bytes()
-    half = run_prediction(
-        tmp_path / "b", TransformerPredictor.load(tiny_bert, max_length=14, batch_tokens=60, dtype="bfloat16")
-    )
-    assert half.folder.path != resumed.folder.path
 
 
 class BatchPredictor(CountingPredictor):
@@ -253,8 +179,9 @@ def test_batches_count_as_progress_and_complete_chunks_are_kept(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run_prediction(tmp_path / "a", BatchPredictor(8), progress=lambda *each: told.append(each))
     assert [done for done, _ in told] == [0, 2, 9, 16, 23, 30, 32, 39, 46]
-    rest = BatchPredictor()
-    resumed = run_prediction(tmp_path / "a", rest)
+    rest, told = BatchPredictor(), []
+    resumed = run_prediction(tmp_path / "a", rest, progress=lambda *each: told.append(each))
+    assert told[:2] == [(30, 100), (32, 100)]
     assert (resumed.reused, sum(rest.asked), resumed.truncated) == (30, 70, 4)
     assert resumed.table.equals(run_prediction(tmp_path / "b").table)
     parts = [f"part-{part:05}.parquet" for part in range(4)]

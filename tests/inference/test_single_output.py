@@ -1,4 +1,4 @@
-"""Tests of models with one output (a fixed threshold, or ranks), and of code in a model repository."""
+"""Tests of thresholds (of models with one or several outputs), break-even, and code in a model repository."""
 
 import json
 import re
@@ -10,9 +10,9 @@ pytest.importorskip("torch", reason="needs unbag[models]")
 import torch
 import transformers
 
-from tests.inference.fixtures import PAIRS, MakeModel
+from tests.inference.fixtures import PAIRS, MakeModel, save_model_with_code
 from unbag import evaluate
-from unbag.data.labels import TWO_WAY, LabelError
+from unbag.data.labels import CONTRADICTION_OR_NOT, LABELS, TWO_WAY, LabelError
 from unbag.data.predictions import SetPredictions
 from unbag.inference import single_output
 from unbag.inference.predictor import ModelError
@@ -29,10 +29,11 @@ def scorer(make_model: MakeModel):
     return make_model(order=("LABEL_0",))
 
 
-def compute_sigmoids(folder):
+@pytest.fixture(scope="module")
+def sigmoids(scorer):
     """Return the sigmoid of transformers' output, one pair at a time."""
-    model = transformers.AutoModelForSequenceClassification.from_pretrained(folder).eval()
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(scorer).eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(scorer)
     tokenizer.backend_tokenizer.no_truncation()
     with torch.inference_mode():
         logits = [model(**tokenizer(*pair, return_tensors="pt")).logits.item() for pair in PAIRS]
@@ -44,33 +45,45 @@ def test_missing_threshold_error_names_options(scorer):
         TransformerPredictor.load(scorer)
 
 
-def test_threshold_of_one_half_uses_sigmoid(scorer):
+def test_pairs_with_sigmoid_at_threshold_are_entailed(scorer, sigmoids):
     predictor = TransformerPredictor.load(scorer, threshold=0.5)
-    expected = compute_sigmoids(scorer)
+    values = predictor.predict(PREMISES, HYPOTHESES)
     assert predictor.label_space == TWO_WAY
-    np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES)[:, 0], expected, atol=1e-5)
-
-
-def test_pairs_at_threshold_are_entailed(scorer):
-    expected = compute_sigmoids(scorer)
-    values = TransformerPredictor.load(scorer, threshold=0.5).predict(PREMISES, HYPOTHESES)
+    np.testing.assert_allclose(values[:, 0], sigmoids, atol=1e-5)
     answers = SetPredictions(values, TWO_WAY, has_probabilities=True)
-    ordered = np.sort(expected)
+    ordered = np.sort(sigmoids)
     for between in (ordered[1:] + ordered[:-1]) / 2:
         decided, _, _ = single_output.apply_threshold(answers, [0] * len(values), float(between))
-        assert (decided.predicted == 0).tolist() == (expected >= between).tolist()
+        assert (decided.predicted == 0).tolist() == (sigmoids >= between).tolist()
 
 
 def test_output_for_other_label_keeps_its_name(scorer, make_model):
     plain = TransformerPredictor.load(scorer, threshold=0.5).predict(PREMISES, HYPOTHESES)
     turned = TransformerPredictor.load(scorer, threshold=0.5, label_map=REVERSED)
     np.testing.assert_allclose(turned.predict(PREMISES, HYPOTHESES), plain[:, ::-1], atol=1e-6)
-    named = TransformerPredictor.load(make_model(order=("contradiction",)), threshold=0.5)
-    assert named.order == ("contradiction", "not_contradiction")
-    named = TransformerPredictor.load(make_model(order=("hallucinated",)), threshold=0.5)
-    assert named.order == ("not_entailment", "entailment"), "a high score of this name means not supported"
+    for name, order in (
+        ("contradiction", ("contradiction", "not_contradiction")),
+        ("hallucinated", ("not_entailment", "entailment")),  # a high score of this name means not supported
+    ):
+        assert TransformerPredictor.load(make_model(order=(name,)), threshold=0.5).order == order
     with pytest.raises(LabelError, match="for a model with one output, got 0=entailment"):
         TransformerPredictor.load(scorer, threshold=0.5, label_map={"0": "entailment"})
+
+
+@pytest.mark.parametrize(
+    ("order", "space"),
+    [
+        (("contradiction", "entailment", "neutral"), LABELS),
+        (("not_entailment", "entailment"), TWO_WAY),
+        (("not_contradiction", "contradiction"), CONTRADICTION_OR_NOT),
+    ],
+)
+def test_several_outputs_and_identity_do_not_depend_on_threshold(make_model: MakeModel, order, space):
+    folder = make_model(order=order)
+    plain, predictor = (TransformerPredictor.load(folder, threshold=threshold) for threshold in (None, 0.9))
+    assert (predictor.order, predictor.label_space, predictor.threshold) == (order, space, 0.9)
+    assert predictor.identity == plain.identity
+    np.testing.assert_array_equal(predictor.predict(PREMISES, HYPOTHESES), plain.predict(PREMISES, HYPOTHESES))
 
 
 def test_break_even_predicts_as_many_as_labelled():
@@ -87,70 +100,38 @@ def test_break_even_predicts_as_many_as_labelled():
     none, said, _ = single_output.apply_threshold(answers, [1, 1, 2, 2], "break-even")
     assert none.predicted.tolist() == [1, 1, 1, 1]
     assert said == {"auc": None, "threshold": None, "n_predicted_entailed": 0, "pairs": 4}
-
-
-def test_threshold_of_bare_labels_is_rejected():
-    answers = SetPredictions(np.eye(2), TWO_WAY, has_probabilities=False)
     with pytest.raises(ValueError, match="expected probabilities of the labels, got labels only; omit --threshold"):
-        single_output.apply_threshold(answers, [0, 1], 0.5)
+        single_output.apply_threshold(answers._replace(has_probabilities=False), [0, 1, 0, 2], 0.5)
 
 
 @pytest.mark.parametrize("threshold", [0.2, "break-even"])
-def test_evaluation_records_threshold(scorer, tmp_path, threshold):
+def test_evaluation_records_threshold(scorer, sigmoids, tmp_path, threshold):
     lines = [
         {"premise": p, "hypothesis": h, "label": label}
         for (p, h), label in zip(PAIRS, ["entailment", "neutral", "contradiction"] * 2, strict=True)
     ]
     data = tmp_path / "pairs.jsonl"
     data.write_text("\n".join(map(json.dumps, lines)))
-    report = evaluate(
-        str(scorer),
-        "plain",
-        data=str(data),
-        threshold=threshold,
-        lexical_baseline=False,
-        trust_labels=True,
-        progress=False,
-    )
-    [result] = report.results
+    options = {"lexical_baseline": False, "trust_labels": True, "progress": False}
+    [result] = evaluate(str(scorer), "plain", data=str(data), threshold=threshold, **options).results
     assert result.model["options"]["threshold"] == threshold
     assert result.model["ranking"]["pairs"] == 6
     if threshold == "break-even":
         assert result.model["ranking"]["n_predicted_entailed"] == 2
     verified = result.scores["verification"]  # computed from the sigmoid, independent of the threshold
     assert verified["auroc"].value == pytest.approx(result.model["ranking"]["auc"])
-    expected = compute_sigmoids(scorer)
     assert verified["thresholds"]
     for row in verified["thresholds"]:
-        assert min(abs(expected - row["threshold"])) < 1e-4
+        assert min(abs(sigmoids - row["threshold"])) < 1e-4
     [said] = list_remarks(result)
     assert "predicts entailment or not" in said
     assert ("its threshold is unknown" in said) == (threshold == "break-even")
     assert f"--threshold {threshold}" in build_reproduce_command(result).command
 
 
-CODE = """
-from transformers import BertConfig, BertForSequenceClassification
-from pathlib import Path
-Path({ran!r}).touch()
-class OwnConfig(BertConfig):
-    model_type = "own-bert"
-class OwnForSequenceClassification(BertForSequenceClassification):
-    config_class = OwnConfig
-"""
-
-
 @pytest.fixture
 def model_with_code(tiny_bert, tmp_path):
-    """Return a model folder with custom code, and the file that this code writes when it runs."""
-    folder, ran = tmp_path / "own", tmp_path / "ran"
-    transformers.AutoModelForSequenceClassification.from_pretrained(tiny_bert).save_pretrained(folder)
-    transformers.AutoTokenizer.from_pretrained(tiny_bert).save_pretrained(folder)
-    (folder / "own.py").write_text(CODE.format(ran=str(ran)))
-    auto_map = {"AutoConfig": "own.OwnConfig", "AutoModelForSequenceClassification": "own.OwnForSequenceClassification"}
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | {"model_type": "own-bert", "auto_map": auto_map}))
-    return folder, ran
+    return save_model_with_code(tmp_path / "own", tiny_bert, ran=tmp_path / "ran"), tmp_path / "ran"
 
 
 def test_repository_code_runs_only_if_trusted(model_with_code, tiny_bert):
@@ -170,9 +151,8 @@ def test_repository_code_runs_only_if_trusted(model_with_code, tiny_bert):
 
 def test_code_of_other_repository_is_rejected(model_with_code):
     folder, ran = model_with_code
-    config = json.loads((folder / "config.json").read_text())
-    config["auto_map"]["AutoConfig"] = "someone/else--own.OwnConfig"
-    (folder / "config.json").write_text(json.dumps(config))
+    config = (folder / "config.json").read_text().replace('"own.OwnConfig"', '"someone/else--own.OwnConfig"')
+    (folder / "config.json").write_text(config)
     with pytest.raises(ModelError, match=re.escape("code from another repository, someone/else")):
         TransformerPredictor.load(folder, trust_remote_code=True)
     assert not ran.exists()

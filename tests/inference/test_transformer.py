@@ -1,9 +1,9 @@
+"""Tests of transformers classifiers from folders and the Hub: probabilities, truncation, batches and identity."""
+
 import json
 import random
 import re
 import shutil
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -13,95 +13,68 @@ pytest.importorskip("transformers", reason="needs unbag[models]")
 import torch
 import transformers
 
-from tests.fake_hub.running import running_hub
-from tests.fork_server import PYTHON
-from tests.inference.fixtures import ORDER, PAIRS, MakeModel
-from unbag.data.labels import LABELS, LabelError
+from tests.fake_hub.client_process import runs_in
+from tests.inference.fixtures import MakeModel
+from tests.training.tiny_networks import ORDER, PAIRS, tiny_network, tiny_tokenizer
+from unbag.data.labels import LABELS
+from unbag.evaluation.model_loading import load_predictor
+from unbag.inference.hub_files import compute_folder_revision
 from unbag.inference.predictor import ModelError
-from unbag.inference.tokenization import compute_length_limit, encode_pairs
+from unbag.inference.tokenization import build_token_batches, compute_length_limit, encode_pairs, pad_sequences
 from unbag.inference.transformer import TransformerPredictor
 
-PREMISES, HYPOTHESES = map(list, zip(*PAIRS, strict=True))
+MODERN = {"cls_token_id": 0, "sep_token_id": 2}
+HEADS = {
+    "modernbert": {**MODERN, "global_attn_every_n_layers": 2, "local_attention": 8},
+    "modernbert with mean pooling": {**MODERN, "classifier_pooling": "mean"},
+    "deberta-v2": {"max_relative_positions": 16, "position_biased_input": True},
+    "deberta-v2 as v3": {
+        **{"position_buckets": 8, "norm_rel_ebd": "layer_norm", "share_att_key": True, "type_vocab_size": 0},
+        **{"max_relative_positions": 16, "position_biased_input": False},
+    },
+    "bart": {},
+    "t5": {},
+}
 
 
-def test_missing_torch_error_names_extra(tmp_path):
-    code = """
-import sys
-from importlib.machinery import PathFinder
-find = PathFinder.find_spec
-absent = ("torch", "transformers", "accelerate")
-PathFinder.find_spec = staticmethod(lambda name, *rest: None if name.split(".")[0] in absent else find(name, *rest))
-import datasets
-from unbag.inference.function import CallablePredictor
-from unbag.inference.runner import predict_rows
-rows = datasets.Dataset.from_dict({name: ["a"] for name in ("id", "source_id", "premise", "hypothesis")})
-print(predict_rows(rows, CallablePredictor(lambda p, h: ["neutral"]), sys.argv[1]).table["neutral"].to_pylist())
-try:
-    from unbag.inference.transformer import TransformerPredictor
-except ImportError as error:
-    print(error)
-"""
-    run = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=True)
-    assert run.stdout.splitlines()[0] == "[1.0]"
-    assert "pip install 'unbag[models]'" in run.stdout.splitlines()[1]
+@pytest.mark.parametrize("head", HEADS)
+def test_probabilities_equal_transformers_output_in_any_batch_and_order(head, tmp_path):
+    tiny_network(head.split()[0], **HEADS[head]).save_pretrained(tmp_path)
+    tiny_tokenizer().save_pretrained(tmp_path)
+    predictor, _ = load_predictor(tmp_path, batch_tokens=60)
+    assert (predictor.order, predictor.label_space) == (ORDER, LABELS)
+    pairs = random.Random(0).sample(PAIRS, len(PAIRS))
+    found = predictor.predict(*map(list, zip(*pairs, strict=True)))
+    assert np.ptp(found, axis=0).max() > 1e-3, "too alike to show a mistake"
+    network = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path).eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    for row, (premise, hypothesis) in zip(found, pairs, strict=True):
+        with torch.inference_mode():
+            outputs = network(**tokenizer(premise, hypothesis, return_tensors="pt")).logits.softmax(-1)[0]
+        expected = [outputs[ORDER.index(label)].item() for label in LABELS]
+        np.testing.assert_allclose(row, expected, atol=1e-5)
 
 
-def test_probabilities_equal_transformers_output(tiny_bert):
-    model = transformers.AutoModelForSequenceClassification.from_pretrained(tiny_bert).eval()
-    tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_bert)
-    batch = tokenizer(PREMISES, HYPOTHESES, padding=True, truncation=False, return_tensors="pt")
-    with torch.no_grad():
-        expected = model(**batch).logits.softmax(-1)[:, [ORDER.index(label) for label in LABELS]].numpy()
-    predictor = TransformerPredictor.load(tiny_bert)
-    assert predictor.label_space == LABELS
-    assert predictor.order == ORDER
-    assert np.ptp(expected, axis=0).min() > 0.05, "all pairs look alike to this model, so this test would show nothing"
-    np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES), expected, atol=1e-5)
-
-
-def test_row_order_and_batch_have_no_effect(tiny_bert):
-    predictor = TransformerPredictor.load(tiny_bert, batch_tokens=40)
-    together = predictor.predict(PREMISES, HYPOTHESES)
-    order = random.Random(0).sample(range(len(PAIRS)), len(PAIRS))
-    assert order != sorted(order)
-    shuffled = predictor.predict([PREMISES[row] for row in order], [HYPOTHESES[row] for row in order])
-    np.testing.assert_allclose(shuffled, together[order], atol=1e-5)
-    alone = np.concatenate([predictor.predict([p], [h]) for p, h in PAIRS])
-    np.testing.assert_allclose(alone, together, atol=1e-5)
-
-
-def test_generic_label_names_require_label_map(make_model: MakeModel):
-    folder = make_model(order=("LABEL_0", "LABEL_1", "LABEL_2"))
-    with pytest.raises(LabelError, match="--label-map"):
-        TransformerPredictor.load(folder)
-    label_map = {"0": "neutral", "1": "entailment", "2": "contradiction"}
-    assert TransformerPredictor.load(folder, label_map=label_map).order == ("neutral", "entailment", "contradiction")
-
-
-@pytest.mark.parametrize(
-    ("architectures", "message"),
-    [
-        (["BertModel"], r"got an encoder without a classification head \(BertModel\)"),
-        (["BertForSequenceClassification"], r"no weights for \['classifier.bias', 'classifier.weight'\].*random"),
-    ],
-)
-def test_model_without_trained_head_is_rejected(tiny_bert, tmp_path, architectures, message):
+def test_model_without_trained_head_is_rejected(tiny_bert, tmp_path):
     """transformers would initialize a random head with only a warning."""
-    bare = transformers.AutoModel.from_pretrained(tiny_bert)
-    bare.save_pretrained(tmp_path)
+    transformers.AutoModel.from_pretrained(tiny_bert).save_pretrained(tmp_path)
     transformers.AutoTokenizer.from_pretrained(tiny_bert).save_pretrained(tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())
-    (tmp_path / "config.json").write_text(json.dumps({**config, "architectures": architectures}))
-    with pytest.raises(ModelError, match=message):
+    (tmp_path / "config.json").write_text(json.dumps({**config, "architectures": ["BertForSequenceClassification"]}))
+    with pytest.raises(ModelError, match=r"no weights for \['classifier.bias', 'classifier.weight'\].*random"):
         TransformerPredictor.load(tmp_path)
 
 
 def test_folder_without_model_is_rejected(tmp_path, tiny_bert):
     with pytest.raises(ModelError, match="absent, which does not exist"):
         TransformerPredictor.load(tmp_path / "absent")
-    (tmp_path / "notes.txt").write_text("nothing here")
-    with pytest.raises(ModelError, match=re.escape("expected a model folder with config.json, got only ['notes.txt']")):
-        TransformerPredictor.load(tmp_path)
+    for name, advice in (
+        ("notes.txt", "got only ['notes.txt']; pass a folder written by save_pretrained"),
+        ("model.onnx", "got only ['model.onnx', 'notes.txt']; copy config.json and the tokenizer files"),
+    ):
+        (tmp_path / name).touch()
+        with pytest.raises(ModelError, match=re.escape(f"expected a model folder with config.json, {advice}")):
+            TransformerPredictor.load(tmp_path)
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "of-the-future"}))
     with pytest.raises(ModelError, match="expected a config that transformers can load"):
         TransformerPredictor.load(tmp_path)
@@ -109,15 +82,10 @@ def test_folder_without_model_is_rejected(tmp_path, tiny_bert):
         TransformerPredictor.load(tiny_bert, revision="main")
 
 
-def test_uncached_model_is_rejected_offline(monkeypatch):
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(ModelError, match="cannot read nobody/no-such-model"):
-        TransformerPredictor.load("nobody/no-such-model")
-
-
 def test_truncation_uses_model_limit_and_is_counted(make_model: MakeModel):
     """The limit in the tokenizer's files is 8 tokens, the limit of the model is 24."""
-    predictor = TransformerPredictor.load(make_model(positions=24))
+    folder = make_model(positions=24)
+    predictor = TransformerPredictor.load(folder)
     assert predictor.max_length == 24
     premise = "the old man reads and the young woman sleeps"  # 9 words; 12 tokens with one word more and special tokens
     predictor.predict([premise], ["a"])
@@ -126,14 +94,11 @@ def test_truncation_uses_model_limit_and_is_counted(make_model: MakeModel):
     assert predictor.truncated == 1
     kept = 24 - 3 - 9  # the longer side is truncated, the shorter is complete
     np.testing.assert_allclose(cut[:1], predictor.predict([premise], ["no " * kept]), atol=1e-6)
-
-
-def test_max_length_above_model_limit_is_rejected(tiny_bert):
-    predictor = TransformerPredictor.load(tiny_bert, max_length=10)
-    predictor.predict(["the old man reads"], ["a man sees the old dog"])
-    assert predictor.truncated == 1
-    with pytest.raises(ModelError, match="expected 1 to 64 tokens, got 65"):
-        TransformerPredictor.load(tiny_bert, max_length=65)
+    shorter = TransformerPredictor.load(folder, max_length=11)
+    shorter.predict([premise], ["a"])
+    assert shorter.truncated == 1
+    with pytest.raises(ModelError, match="expected 1 to 24 tokens, got 25"):
+        TransformerPredictor.load(folder, max_length=25)
 
 
 @pytest.mark.parametrize(("kind", "limit"), [("bert", 64), ("roberta", 62)])
@@ -145,62 +110,67 @@ def test_maximum_length_of_each_family(make_model: MakeModel, kind: str, limit: 
     assert encode_pairs(predictor.tokenizer, ["a " * 100], ["the " * 100], limit).lengths == [limit]
 
 
+def test_batches_cover_rows_within_token_budget_by_length_then_row():
+    draw = random.Random(0)
+    lengths = [draw.randint(1, 60) for _ in range(500)]
+    batches = [batch.tolist() for batch in build_token_batches(lengths, max_tokens=256)]
+    assert sorted(row for batch in batches for row in batch) == list(range(500))
+    assert all(len(batch) * max(lengths[row] for row in batch) <= 256 for batch in batches)
+    assert [batch.tolist() for batch in build_token_batches([2, 5, 2, 50, 5], max_tokens=8)] == [[3], [1], [4], [0, 2]]
+    with pytest.raises(ValueError, match="at least 1 token"):
+        list(build_token_batches([1], max_tokens=0))
+    assert pad_sequences([[1], [2, 3]], 9, "left").tolist() == [[9, 1], [2, 3]]
+
+
 def test_identity_depends_on_tokenizer_and_weights(tiny_bert, tmp_path):
     copy = tmp_path / "elsewhere"
     shutil.copytree(tiny_bert, copy)
-    (copy / "README.md").write_text("a card")
+    for name in ("README.md", "training.json"):
+        (copy / name).write_text("a card or record")
     identity = TransformerPredictor.load(tiny_bert).identity
     assert identity is not None
     assert TransformerPredictor.load(copy).identity == identity  # a copy is the same model, with or without a card
-    for changed in (
-        TransformerPredictor.load(tiny_bert, dtype="bfloat16").identity,
-        TransformerPredictor.load(tiny_bert, max_length=20).identity,
-        TransformerPredictor.load(
-            tiny_bert, label_map={"0": "neutral", "1": "entailment", "2": "contradiction"}
-        ).identity,
-    ):
-        assert changed != identity
+    label_map = {"0": "neutral", "1": "entailment", "2": "contradiction"}
+    for options in ({"dtype": "bfloat16"}, {"max_length": 20}, {"label_map": label_map}):
+        assert TransformerPredictor.load(tiny_bert, **options).identity != identity
     tokenizer = copy / "tokenizer.json"
     tokenizer.write_text(tokenizer.read_text().replace('"old"', '"aged"'))
-    assert TransformerPredictor.load(copy).identity != identity
+    changed = TransformerPredictor.load(copy).identity["revision"]
+    assert changed != identity["revision"]
+    (copy / "2_Dense").mkdir()
+    (copy / "2_Dense" / "model.safetensors").touch()
+    assert compute_folder_revision(copy) not in (changed, identity["revision"])
+
+
+COMMIT = "c0ffee" + "0" * 34
 
 
 def test_cached_hub_model_is_pinned_to_commit_offline(tiny_bert, tmp_path, monkeypatch):
     """The cache has the layout of the Hub client: the commit behind `main` is recorded, and loads as a revision."""
-    commit = "c0ffee" + "0" * 34
     repo = tmp_path / "models--org--tiny"
-    shutil.copytree(tiny_bert, repo / "snapshots" / commit)
+    shutil.copytree(tiny_bert, repo / "snapshots" / COMMIT)
     (repo / "refs").mkdir()
-    (repo / "refs" / "main").write_text(commit)
+    (repo / "refs" / "main").write_text(COMMIT)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     for module in ("huggingface_hub.constants", "transformers.utils.hub", "transformers.configuration_utils"):
         monkeypatch.setattr(f"{module}.HF_HUB_CACHE", str(tmp_path), raising=False)
     identity = TransformerPredictor.load("org/tiny").identity
-    assert (identity["model"], identity["revision"]) == ("org/tiny", commit)
-    assert TransformerPredictor.load("org/tiny", revision=commit).identity == identity
+    assert (identity["model"], identity["revision"]) == ("org/tiny", COMMIT)
+    assert TransformerPredictor.load("org/tiny", revision=COMMIT).identity == identity
+    with pytest.raises(ModelError, match="cannot read nobody/no-such-model"):
+        TransformerPredictor.load("nobody/no-such-model")
 
 
-def test_hub_model_is_pinned_to_commit(tiny_bert, tmp_path):
-    shutil.copytree(tiny_bert, tmp_path / "hub/models/org/tiny")
-    commit = "c0ffee" + "0" * 34
-    code = """
-from unbag.inference.predictor import ModelError
-from unbag.inference.transformer import TransformerPredictor
-print(TransformerPredictor.load("org/tiny").identity["revision"])
-for asked in ({"model": "org/missing"}, {"model": "missing"}, {"model": "org/tiny", "revision": "v9"}):
-    try:
-        TransformerPredictor.load(**asked)
-    except ModelError as error:
-        print(error)
-"""
-    with running_hub(mount=tmp_path / "hub", pins={("model", "org/tiny"): commit}) as hub:
-        run = PYTHON.run("-c", code, env=hub.env(tmp_path / "home"), check=True)
-    found, missing, plain_404, without_revision = run.stdout.splitlines()
-    assert found == commit
-    assert missing.startswith(
-        "model org/missing: expected a repository on the Hub, got none; check the spelling, or if it is private, "
-    )
-    assert plain_404.startswith(
-        "model missing: expected a repository on the Hub, got none; check the spelling, or if it is private, "
-    )
-    assert without_revision.startswith("the model org/tiny has no revision 'v9'")
+@runs_in("hub_client")
+def test_hub_model_is_pinned_to_commit(tiny_bert, repo_id):
+    from huggingface_hub import HfApi
+
+    HfApi().create_repo(repo_id)
+    commit = HfApi().upload_folder(repo_id=repo_id, folder_path=tiny_bert).oid
+    assert TransformerPredictor.load(repo_id).identity["revision"] == commit
+    for missing in ("org/missing", "missing"):
+        expected = f"^model {missing}: expected a repository on the Hub, got none; check the spelling, or if it is priv"
+        with pytest.raises(ModelError, match=expected):
+            TransformerPredictor.load(missing)
+    with pytest.raises(ModelError, match=f"^the model {repo_id} has no revision 'v9'"):
+        TransformerPredictor.load(repo_id, revision="v9")
