@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 import unbag
 from unbag import cli
 from unbag.challenge_sets import results
+from unbag.challenge_sets.request import build_requested_set
 from unbag.data.labels import LABELS
 from unbag.evaluation.prediction_matching import describe_coverage
 from unbag.reports.reproduce import build_reproduce_command
@@ -20,6 +21,8 @@ from unbag.utils.safe_io import DataError
 
 N = 60
 PAIRS = [(f"A man number {row} sleeps.", f"Person {row} rests!", LABELS[row % 3]) for row in range(N)]
+GOLD = [label for *_, label in PAIRS]
+IDS = [LABELS.index(label) for label in GOLD]
 
 
 @pytest.fixture
@@ -38,103 +41,119 @@ def data(tmp_path):
 def score(data):
     """Return a function that scores predictions on the unchanged pairs."""
 
-    def score(predictions, sets="plain", **options):
-        request = unbag.SetRequest(sets, options={"data": str(data)})
+    def score(predictions, **options):
+        request = unbag.SetRequest("plain", options={"data": str(data)})
         return unbag.score(predictions, request, lexical_baseline=False, progress=False, **options)
 
     return score
 
 
-def build_columns(rows=range(N), *, texts=True, **columns):
+def build_columns(rows=range(N), **columns):
     """Build columns of texts of the given pairs, and the given columns."""
-    sides = {"premise": [PAIRS[row][0] for row in rows], "hypothesis": [PAIRS[row][1] for row in rows]}
-    return (sides if texts else {}) | columns
+    return {"premise": [PAIRS[row][0] for row in rows], "hypothesis": [PAIRS[row][1] for row in rows]} | columns
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "n_right"),
+    [
+        # numbers with the meaning of the gold labels of the file
+        ({"label": [2 - each for each in IDS], "predicted_label": [0] * 6 + [2 - each for each in IDS[6:]]}, {}, 56),
+        ({"prediction": IDS}, {"labels": LABELS}, 60),
+        ({"prediction": ["none", *(label[0].upper() for label in GOLD[1:])]}, {}, 59),
+        (
+            {"prediction": [False if row == 1 else label != "entailment" for row, label in enumerate(GOLD)]},
+            {"labels": ["entailment", "not_entailment"]},
+            59,
+        ),
+        ({"prediction": GOLD, "hypothesis": [each.replace("!", "&#33;") for _, each, _ in PAIRS]}, {}, 60),
+        ({"prediction": GOLD, "p_predicted": [0.9] * N}, {}, 60),
+        ({name: [0.33333334 if name == label else 0.33333333 for label in GOLD] for name in LABELS}, {}, 60),
+    ],
+    ids=["gold ids", "ids", "initials", "flags", "html", "probability of the label", "nearly equal"],
+)
+def test_columns_of_predictions_are_read(score, columns, options, n_right):
+    [result] = score(build_columns(**columns), **options)
+    assert result.scores["accuracy"][::3] == (pytest.approx(n_right / N), N)
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "message"),
+    [
+        (build_columns(prediction=IDS), {}, r"0=entailment,1=neutral,2=contradiction 100\.0%"),
+        (
+            build_columns(prediction=IDS),
+            {"labels": LABELS[::-1]},
+            r"0=entailment,1=neutral,2=contradiction 100\.0%",
+        ),
+        (
+            build_columns(label=IDS, prediction=IDS),
+            {"labels": LABELS[::-1]},
+            "expected 0=entailment, 2=contradiction, as in the gold labels",
+        ),
+        (  # the first column is the largest in no row
+            build_columns(logits=[[0.0, 2.0, 1.0]] * N),
+            {},
+            r"got '0', '1', '2' \(.*row 0\); pass their meanings with --labels 0=…",
+        ),
+        (
+            build_columns(logits=[[0.0, 2.0, 1.0], [-np.inf] * 3, *[[1.0, 0.0, -np.inf]] * (N - 2)]),
+            {"labels": LABELS},
+            r"row 1: expected a finite score for at least one label, got -inf for all",
+        ),
+        ({"gold": [*GOLD[1:], GOLD[0]], "pred": GOLD}, {"by_order": True}, "--by-order: expected the gold labels"),
+        ({"pred": GOLD}, {"by_order": True}, "--by-order: expected gold labels"),
+        (
+            {"premise": ["Other."], "hypothesis": ["Another."], "prediction": ["neutral"]},
+            {},
+            "got no row with the same id or texts",
+        ),
+    ],
+)
+def test_unclear_predictions_are_rejected(score, columns, options, message):
+    with pytest.raises(DataError, match=message):
+        score(columns, **options)
 
 
 def test_score_by_texts_in_other_case_counts_normalized_rows(score):
-    wrong_first = ["neutral", *[label for *_, label in PAIRS[1:]]]
-    columns = build_columns(prediction=wrong_first)
+    columns = build_columns(prediction=GOLD)
     columns["premise"][3] = columns["premise"][3].upper()
     [result] = score(columns)
-    assert result.scores["accuracy"].value == pytest.approx(59 / 60)
+    assert result.scores["accuracy"].value == 1
     assert result.model["matched"]["by"] == "premise and hypothesis, 1 of them normalized"
 
 
 def test_score_of_some_rows_covers_these_rows(score):
     rows = range(0, N, 2)
     [result] = score(build_columns(rows, pred=["entailment" for _ in rows]))
-    assert (result.scores["accuracy"].value, result.scores["accuracy"].n) == (pytest.approx(1 / 3), 30)
-    assert result.model["matched"] == {
-        "by": "premise and hypothesis",
-        "rows": 30,
-        "of": 60,
-        "unmatched": 0,
-        "ambiguous": 0,
-    }
+    assert result.scores["accuracy"][::3] == (pytest.approx(1 / 3), 30)
+    counts = {"rows": 30, "of": 60, "unmatched": 0, "ambiguous": 0}
+    assert result.model["matched"] == {"by": "premise and hypothesis", **counts}
     assert result.data["excluded"] == {"without prediction": 30}
-
-
-def test_numbers_get_the_meaning_of_the_files_gold_labels(score):
-    ids = {"entailment": 2, "neutral": 1, "contradiction": 0}
-    gold = [ids[label] for *_, label in PAIRS]
-    predicted = [*[(number + 1) % 3 for number in gold[:6]], *gold[6:]]
-    [result] = score(build_columns(label=gold, predicted_label=predicted))
-    assert result.scores["accuracy"].value == pytest.approx(54 / 60)
-    assert set(result.model["label_order"].split(",")) == {"0=contradiction", "1=neutral", "2=entailment"}
-
-
-@pytest.mark.parametrize("wrong_order", [None, LABELS[::-1]])
-def test_numbers_without_gold_labels_are_rejected_with_accuracies(score, wrong_order):
-    predicted = [LABELS.index(label) for *_, label in PAIRS]
-    with pytest.raises(DataError, match=r"0=entailment,1=neutral,2=contradiction 100\.0%"):
-        score(build_columns(prediction=predicted), labels=wrong_order)
-    [result] = score(build_columns(prediction=predicted), labels=LABELS)
-    assert result.scores["accuracy"].value == 1
-
-
-def test_labels_that_contradict_gold_labels_are_rejected(score):
-    numbers = [LABELS.index(label) for *_, label in PAIRS]
-    with pytest.raises(DataError, match="expected 0=entailment, 2=contradiction, as in the gold labels"):
-        score(build_columns(label=numbers, prediction=numbers), labels=LABELS[::-1])
 
 
 def test_exchanged_names_are_scored_with_a_warning(score):
     exchanged = dict(zip(LABELS, LABELS[::-1], strict=True))
-    [result] = score(build_columns(prediction=[exchanged[label] for *_, label in PAIRS]))
+    [result] = score(build_columns(prediction=[exchanged[label] for label in GOLD]))
     [warning] = result.model["matched"]["warnings"]
     assert "contradiction=entailment,entailment=contradiction,neutral=neutral 100.0%" in warning
     assert result.scores["accuracy"].value == pytest.approx(1 / 3)
 
 
-def test_initials_and_answers_without_a_label_are_read(score):
-    initials = [label[0].upper() for *_, label in PAIRS]
-    [result] = score(build_columns(prediction=["none", *initials[1:]]))
-    assert (result.scores["accuracy"].value, result.model["n_abstained"]) == (pytest.approx(59 / 60), 1)
-
-
 @pytest.mark.parametrize(
-    ("meanings", "labels"),
-    [
-        ({"0": "contradiction", "1": "neutral", "2": "entailment"}, ["contradiction", "neutral", "entailment"]),
-        (
-            {"A b": "entailment", "C": "neutral", "?": "contradiction", "??": "none"},
-            ["A b=entailment", "C=neutral", "?=contradiction", "??=none"],
-        ),
-    ],
+    ("name", "options", "column", "original"),
+    [("permuted", {"q": 2, "min_words": 3}, "permutation", -1), ("swapped", {}, "swapped", False)],
 )
-def test_labels_and_columns_describe_predictions_beside_own_data(data, meanings, labels):
-    words = {label: word for word, label in meanings.items()}
-    given = build_columns(answer=[words.get("none", words["neutral"]), *[words[label] for *_, label in PAIRS[1:]]])
-    report = unbag.score(
-        given, data=data, columns={"prediction": "answer"}, labels=labels, lexical_baseline=False, progress=False
-    )
-    assert report[0].scores["accuracy"].value == pytest.approx(59 / 60), "the first of 60 answers is wrong"
-
-
-def test_two_names_of_labels_are_those_of_false_and_true(score):
-    flags = [label != "entailment" for *_, label in PAIRS]
-    [result] = score(build_columns(prediction=[not flags[0], *flags[1:]]), labels=["entailment", "not_entailment"])
-    assert result.scores["accuracy"].value == pytest.approx(59 / 60)
+def test_only_original_rows_show_the_order_of_labels(data, empty_caches, caplog, name, options, column, original):
+    request = unbag.SetRequest(name, options={"data": str(data), **options})
+    rows = build_requested_set(request).rows
+    turned = ("neutral", "contradiction", "entailment")
+    predicted = [turned[row["label"]] if row[column] == original else "neutral" for row in rows]
+    columns = {"id": rows["id"][:], "prediction": predicted}
+    [result] = unbag.score(columns, request, lexical_baseline=False, progress=False)
+    assert result.model["label_probe"] == {"rows": f"0 of {N}"}
+    [warning] = result.model["matched"]["warnings"]
+    assert "contradiction=neutral,entailment=contradiction,neutral=entailment 100.0%" in warning
+    assert warning in caplog.text
 
 
 def test_columns_of_scores_in_other_forms_are_those_probabilities(score, tmp_path):
@@ -147,11 +166,9 @@ def test_columns_of_scores_in_other_forms_are_those_probabilities(score, tmp_pat
         return result.scores["verification"]["calibration"]["brier"].value
 
     def by_name(form, change):
+        names = (("entailment", "e"), ("neutral", "n"), ("contradiction", "c"))
         return build_columns(
-            **{
-                form.format(*pair): [change(row[place]) for row in rows]
-                for place, pair in enumerate((("entailment", "e"), ("neutral", "n"), ("contradiction", "c")))
-            }
+            **{form.format(*pair): [change(row[place]) for row in rows] for place, pair in enumerate(names)}
         )
 
     expected = (0.3**2 + 0.25**2 + 0) / 3  # of the probability of entailment
@@ -162,6 +179,8 @@ def test_columns_of_scores_in_other_forms_are_those_probabilities(score, tmp_pat
     assert brier(by_name("{0}_logprob", lambda value: float(log(value)))) == pytest.approx(expected)
     texts = [f"tensor([{e}, {n}, {c}], device='cuda:0')" for e, n, c in rows]
     assert brier(build_columns(probs=texts), labels=LABELS) == pytest.approx(expected)
+    logits = build_columns(label=IDS, predicted_label=IDS, predicted_scores=(log(rows) + 1).tolist())
+    assert brier(logits) == pytest.approx(expected)
     path = tmp_path / "nested.jsonl"
     path.write_text(
         "\n".join(
@@ -176,55 +195,22 @@ def test_columns_of_scores_in_other_forms_are_those_probabilities(score, tmp_pat
     assert brier(build_columns(x=logits), columns={"scores": "x"}) == pytest.approx(expected)
 
 
-def test_texts_with_escapes_of_html_match(score):
-    columns = build_columns(prediction=[label for *_, label in PAIRS])
-    columns["hypothesis"] = [text.replace("!", "&#33;") for text in columns["hypothesis"]]
-    [result] = score(columns)
-    assert result.model["matched"]["rows"] == N
-
-
 def test_scores_that_contradict_the_labels_are_not_used(score):
-    gold = [label for *_, label in PAIRS]
-    columns = build_columns(prediction=gold, entailment=[0.8] * N, neutral=[0.1] * N, contradiction=[0.1] * N)
+    columns = build_columns(prediction=GOLD, entailment=[0.8] * N, neutral=[0.1] * N, contradiction=[0.1] * N)
     [result] = score(columns)
     assert result.scores["accuracy"].value == 1
     assert "scores are not used" in result.model["matched"]["warnings"][0]
 
 
-def test_logits_in_lists_become_probabilities(score):
-    gold = [LABELS.index(label) for *_, label in PAIRS]
-    logits = np.eye(3)[gold] * 5 - 1
-    [result] = score(build_columns(label=gold, predicted_scores=logits.tolist(), predicted_label=gold))
-    assert result.scores["accuracy"].value == 1
-    expected = np.exp(4) / (np.exp(4) + 2 * np.exp(-1))
-    brier = result.scores["verification"]["calibration"]["brier"].value
-    assert brier == pytest.approx(((1 - expected) ** 2 + 2 * ((1 - expected) / 2) ** 2) / 3, rel=1e-5)
-
-
-def test_columns_of_scores_without_names_are_rejected_with_a_row(score):
-    with pytest.raises(DataError, match=r"got '0', '1', '2' \(.*row 0\); pass their meanings with --labels 0=…"):
-        score(build_columns(logits=[[0.0, 2.0, 1.0]] * N))  # the first column is the largest in no row
-
-
-def test_row_of_infinite_scores_is_rejected(score):
-    scores = [[0.0, 2.0, 1.0], [-np.inf] * 3, *[[1.0, 0.0, -np.inf]] * (N - 2)]
-    with pytest.raises(DataError, match=r"row 1: expected a finite score for at least one label, got -inf for all"):
-        score(build_columns(logits=scores), labels=LABELS)
-
-
 def test_label_of_equal_scores_is_the_stated_one(score):
-    labels = [label for *_, label in PAIRS]
-    scores = {
-        name: [0.5 if name in (label, LABELS[label == LABELS[0]]) else 0.0 for label in labels] for name in LABELS
-    }
-    [result] = score(build_columns(prediction=labels, **scores))
+    scores = {name: [0.5 if name in (label, LABELS[label == LABELS[0]]) else 0.0 for label in GOLD] for name in LABELS}
+    [result] = score(build_columns(prediction=GOLD, **scores))
     assert result.scores["accuracy"].value == 1
     assert result.scores["verification"]["auroc"].value == 0.5  # scores are not changed by the labels
 
 
-@pytest.mark.parametrize(("entailed", "others"), [((120.0, 0.0), (100.0, 0.0)), ((0.0, -300.0), (0.0, -290.0))])
-def test_large_logits_keep_their_order(score, entailed, others):
-    logits = [list(entailed if label == "entailment" else others) for *_, label in PAIRS]
+def test_large_logits_keep_their_order(score):
+    logits = [[0.0, -300.0 if label == "entailment" else -290.0] for label in GOLD]
     [result] = score(build_columns(logits=logits), labels=["entailment", "not_entailment"], threshold="break-even")
     assert result.model["ranking"]["auc"] == 1
     assert result.model["ranking"]["n_predicted_entailed"] == N / 3
@@ -243,8 +229,7 @@ def test_threshold_on_gold_labels_of_contradiction_applies_to_contradiction(tmp_
 
 
 def test_table_with_a_column_per_model_gives_a_result_per_model(score):
-    gold = [label for *_, label in PAIRS]
-    report = score(build_columns(gold=gold, good=gold, constant=["neutral"] * N, some=[*gold[:30], *[None] * 30]))
+    report = score(build_columns(gold=GOLD, good=GOLD, constant=["neutral"] * N, some=[*GOLD[:30], *[None] * 30]))
     assert [(each.model["name"], each.scores["accuracy"].value, each.scores["accuracy"].n) for each in report] == [
         ("good", 1, 60),
         ("constant", pytest.approx(1 / 3), 60),
@@ -253,10 +238,9 @@ def test_table_with_a_column_per_model_gives_a_result_per_model(score):
 
 
 def test_models_of_several_tables_are_compared_on_common_rows(score):
-    gold = [label for *_, label in PAIRS]
     half = range(0, N, 2)
     report = score(
-        [build_columns(first=gold, other=["neutral"] * N), build_columns(half, second=[gold[r] for r in half])]
+        [build_columns(first=GOLD, other=["neutral"] * N), build_columns(half, second=[GOLD[r] for r in half])]
     )
     found = {
         (each.first, each.second): (each.values, each.difference.n, each.test)
@@ -274,134 +258,104 @@ def test_models_of_several_tables_are_compared_on_common_rows(score):
 
 
 def test_models_are_compared_only_on_the_same_sample_of_a_set(data):
-    gold = [label for *_, label in PAIRS]
     sets = [unbag.SetRequest("plain", options={"data": str(data)}, max_examples=n) for n in (None, 30)]
-    tables = [build_columns(prediction=gold), build_columns(prediction=["neutral"] * N)]
+    tables = [build_columns(prediction=GOLD), build_columns(prediction=["neutral"] * N)]
     report = unbag.score(tables, sets, lexical_baseline=False, progress=False)
     accuracies = [each for each in report.comparison.differences if each.quantity == "accuracy"]
     assert [(each.first, each.second, each.difference.n) for each in accuracies] == [("A", "B", 60), ("A", "B", 30)]
 
 
 def test_repeated_texts_with_different_predictions_match_no_row(score):
-    gold = [label for *_, label in PAIRS]
-    columns = build_columns([*range(N), 0, 1], prediction=[*gold, "neutral", gold[1]])
+    columns = build_columns([*range(N), 0, 1], prediction=[*GOLD, "neutral", GOLD[1]])
     [result] = score(columns)
     assert (result.scores["accuracy"].n, result.model["matched"]["ambiguous"]) == (59, 1)
 
 
-def test_by_order_requires_equal_gold_labels(score):
-    gold = [label for *_, label in PAIRS]
-    [result] = score({"gold": gold, "pred": gold}, by_order=True)
+def test_by_order_matches_rows_by_number(score):
+    [result] = score({"gold": GOLD, "pred": GOLD}, by_order=True)
     assert (result.scores["accuracy"].n, result.model["matched"]["by"]) == (N, "row number")
-    with pytest.raises(DataError, match="--by-order: expected the gold labels"):
-        score({"gold": [*gold[1:], gold[0]], "pred": gold}, by_order=True)
-    with pytest.raises(DataError, match="--by-order: expected gold labels"):
-        score({"pred": gold}, by_order=True)
 
 
-def build_lm_eval_sample(row, chosen):
-    """Build a logged sample of a task with the choices True, Neither and False."""
-    premise, hypothesis, label = PAIRS[row]
+@pytest.fixture
+def score_log(score, tmp_path):
+    """Return a function that scores logged samples of lm-evaluation-harness, given as (row, fields)."""
+
+    def score_log(samples):
+        path = tmp_path / "samples_task.jsonl"
+        lines = [
+            {"doc_id": row, "doc": {"premise": PAIRS[row][0], "hypothesis": PAIRS[row][1]}, **fields}
+            for row, fields in samples
+        ]
+        path.write_text("\n".join(map(json.dumps, lines)))
+        [result] = score(path)
+        assert result.scores["accuracy"].value == pytest.approx(59 / 60), "the first answer is wrong"
+        return result.model
+
+    return score_log
+
+
+def test_lm_eval_log_gives_accuracy_of_choices(score_log):
     choices = (" True", " Neither", " False")
-    logs = [["-1.5" if place == chosen else "-2.5", "False"] for place in range(3)]
-    return {
-        "doc_id": row,
-        "doc": {"premise": premise, "hypothesis": hypothesis, "label": LABELS.index(label)},
-        "target": str(LABELS.index(label)),
-        "arguments": {f"gen_args_{place}": {"arg_0": "…", "arg_1": choice} for place, choice in enumerate(choices)},
-        "resps": [[each] for each in logs],
-        "filtered_resps": logs,
-        "filter": "none",
-        "acc": 1.0,
-    }
+    arguments = {f"gen_args_{place}": {"arg_0": "…", "arg_1": choice} for place, choice in enumerate(choices)}
+    samples = []
+    for row in range(N):
+        logs = [["-1.5" if place == (row % 3 if row else 1) else "-2.5", "False"] for place in range(3)]
+        answers = {"resps": [[each] for each in logs], "filtered_resps": logs, "filter": "none", "acc": 1.0}
+        samples.append((row, {"target": str(row % 3), "arguments": arguments, **answers}))
+    assert score_log(samples)["label_order"] == "False=contradiction,Neither=neutral,True=entailment"
 
 
-def test_lm_eval_log_gives_accuracy_of_choices(score, tmp_path):
-    path = tmp_path / "samples_task.jsonl"
-    chosen = [row % 3 if row >= 6 else 0 for row in range(N)]  # four of the first six are wrong
-    path.write_text("\n".join(json.dumps(build_lm_eval_sample(row, chosen[row])) for row in range(N)))
-    [result] = score(path)
-    assert result.scores["accuracy"].value == pytest.approx(56 / 60)
-    assert result.model["label_order"] == "False=contradiction,Neither=neutral,True=entailment"
+def test_lm_eval_log_of_generated_answers_counts_missing_labels_as_wrong(score_log):
+    answers = ["I cannot say anything about it", *(f" The answer is: {label}." for label in GOLD[1:])]
+    samples = [
+        (row, {"target": GOLD[row], "arguments": [["…", {}]], "resps": [[answer]]})
+        for row, answer in enumerate(answers)
+    ]
+    assert score_log(samples)["n_abstained"] == 1
 
 
-def test_lm_eval_log_of_generated_answers_counts_missing_labels_as_wrong(score, tmp_path):
-    path = tmp_path / "samples_task.jsonl"
-    lines = []
-    for row, (premise, hypothesis, label) in enumerate(PAIRS):
-        answer = f" The answer is: {label}." if row else "I cannot say anything about it"
-        doc = {"premise": premise, "hypothesis": hypothesis}
-        lines.append({"doc_id": row, "doc": doc, "target": label, "arguments": [["…", {}]], "resps": [[answer]]})
-    path.write_text("\n".join(map(json.dumps, lines)))
-    [result] = score(path)
-    assert result.scores["accuracy"].value == pytest.approx(59 / 60)
-    assert result.model["n_abstained"] == 1
-
-
-def test_lm_eval_log_of_letters_and_filters_uses_the_filter_that_finds_labels(score, tmp_path):
-    path = tmp_path / "samples_task.jsonl"
-    lines = []
-    for row, (premise, hypothesis, label) in enumerate(PAIRS):
-        letter = "ABC"[LABELS.index(label)]
-        sample = {"doc_id": row, "doc": {"premise": premise, "hypothesis": hypothesis}, "target": letter}
-        answer = f"Let us see. The answer is {letter if row else 'C'}."
+def test_lm_eval_log_of_letters_and_filters_uses_the_filter_that_finds_labels(score_log):
+    samples = []
+    for row, label in enumerate(IDS):
+        answer = f"Let us see. The answer is {'ABC'[label] if row else 'C'}."
         for name, filtered in (("strict-match", "[invalid]"), ("none", answer)):
-            lines.append({**sample, "resps": [[answer]], "filtered_resps": [filtered], "filter": name})
-    path.write_text("\n".join(map(json.dumps, lines)))
-    [result] = score(path)
-    assert result.scores["accuracy"].value == pytest.approx(59 / 60), "the first answer is wrong"
-    assert result.model["label_order"] == "A=entailment,B=neutral,C=contradiction"
+            filters = {"filtered_resps": [filtered], "filter": name}
+            samples.append((row, {"target": "ABC"[label], "resps": [[answer]], **filters}))
+    assert score_log(samples)["label_order"] == "A=entailment,B=neutral,C=contradiction"
 
 
-def build_inspect_samples(**fields):
-    """Build the samples of a log of Inspect, whose first answer is the letter C, and the others are right."""
+CHOICES = {"choices": ["Yes", "Maybe", "No"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "has_targets"),
+    [
+        ("log.json", {**CHOICES, "output": {"completion": "Hm.\n\nANSWER: LETTER"}}, True),
+        ("log.json", {"output": {"completion": "Hm.\n\nANSWER: LETTER"}}, True),
+        ("log.json", {"output": {"completion": "LETTER, since they rest."}}, False),
+        ("log.json", {**CHOICES, "scores": {"choice": {"value": "C", "answer": "LETTER"}}}, True),
+        ("log.eval", {**CHOICES, "scores": {"choice": {"value": "C", "answer": "LETTER"}}}, True),
+    ],
+)
+def test_inspect_log_gives_accuracy(score, tmp_path, name, fields, has_targets):
     samples = []
     for row, (premise, hypothesis, label) in enumerate(PAIRS):
         letter = "ABC"[LABELS.index(label)]
         question = f"Does it follow?\n\nPremise: {premise}\nHypothesis: {hypothesis}\n"
-        answers = {name: build(letter if row else "C") for name, build in fields.items()}
-        samples.append({"id": row, "input": question, "target": letter, **answers})
-    return samples
-
-
-def write_inspect_log(path, samples):
-    """Write a log as JSON, or as an archive if its name ends with `.eval`."""
-    if path.suffix == ".eval":
-        with zipfile.ZipFile(path, "w") as file:
+        answers = json.loads(json.dumps(fields).replace("LETTER", letter if row else "C"))
+        target = letter if row or has_targets else ""
+        samples.append({"id": row, "input": question, "target": target, **answers})
+    if name == "log.json":
+        log = {"version": 2, "eval": {"model": "org/model"}, "samples": samples}
+        (tmp_path / name).write_text(json.dumps(log))
+    else:
+        with zipfile.ZipFile(tmp_path / name, "w") as file:
             file.writestr("header.json", "{}")
             for sample in samples:
                 file.writestr(f"samples/{sample['id']}_epoch_1.json", json.dumps(sample))
-    else:
-        path.write_text(json.dumps({"version": 2, "eval": {"model": "org/model"}, "samples": samples}))
-    return path
-
-
-@pytest.mark.parametrize("choices", [["Yes", "Maybe", "No"], None])
-def test_inspect_log_without_scores_is_read_from_the_answers(score, tmp_path, choices):
-    samples = build_inspect_samples(
-        choices=lambda _: choices, output=lambda letter: {"completion": f"Hm.\n\nANSWER: {letter}"}
-    )
-    [result] = score(write_inspect_log(tmp_path / "log.json", samples))
+    labels = () if has_targets else ("A=entailment", "B=neutral", "C=contradiction")
+    [result] = score(tmp_path / name, labels=labels)
     assert result.scores["accuracy"].value == pytest.approx(59 / 60), "the first answer is wrong"
-
-
-def test_answer_is_read_in_an_inspect_log_with_a_sample_without_a_target(score, tmp_path):
-    samples = build_inspect_samples(output=lambda letter: {"completion": f"{letter}, since they rest."})
-    samples[0]["target"] = ""
-    labels = [f"{letter}={label}" for letter, label in zip("ABC", LABELS, strict=True)]
-    [result] = score(write_inspect_log(tmp_path / "log.json", samples), labels=labels)
-    assert result.scores["accuracy"].value == pytest.approx(59 / 60)
-
-
-@pytest.mark.parametrize("name", ["log.json", "log.eval"])
-def test_inspect_log_gives_accuracy(score, tmp_path, name):
-    samples = build_inspect_samples(
-        choices=lambda _: ["Yes", "Maybe", "No"],
-        scores=lambda letter: {"choice": {"value": "C", "answer": letter}},
-        output=lambda _: {"choices": [{"message": {"role": "assistant", "content": "ANSWER"}}]},
-    )
-    [result] = score(write_inspect_log(tmp_path / name, samples))
-    assert result.scores["accuracy"].value == pytest.approx(59 / 60)
 
 
 def test_coverage_warning_depends_on_the_label():
@@ -414,8 +368,7 @@ def test_coverage_warning_depends_on_the_label():
 
 def test_score_command_compares_files_and_lists_other_sets(data, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    gold = [label for *_, label in PAIRS]
-    for name, predicted in (("right.csv", gold), ("constant.csv", ["neutral"] * N)):
+    for name, predicted in (("right.csv", GOLD), ("constant.csv", ["neutral"] * N)):
         lines = [f"pair-{row},{label}" for row, label in enumerate(predicted)]
         (tmp_path / name).write_text("\n".join(["id,pred", *lines]))
     words = ["score", "right.csv", "constant.csv", "--data", data.name, "--no-lexical-baseline", "--output-dir", "out"]
@@ -441,10 +394,10 @@ def test_score_command_rejects_sets_that_need_other_rows(data, tmp_path, monkeyp
 
 def test_command_reproduces_predictions_of_own_pairs(data, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    rows = [f"pair-{row},{label[0].upper()}x" for row, (*_, label) in enumerate(PAIRS)]
-    (tmp_path / "a.csv").write_text("\n".join(["id,answer", *rows, ""]))
+    rows = [f"pair-{row},{label[0].upper()} x" for row, label in enumerate(GOLD)]
+    (tmp_path / "a.csv").write_text("\n".join(["id,answer", "pair-0,??", *rows[1:], ""]))
     data.write_text(data.read_text().replace('"premise"', '"text"'))
-    names = [*(f"{label[0].upper()}x={label}" for label in LABELS), "??=none"]
+    names = [*(f"{label[0].upper()} x={label}" for label in LABELS), "??=none"]
     options = {"columns": {"premise": "text", "prediction": "answer"}, "labels": names, "lexical_baseline": False}
     [result] = unbag.score("a.csv", data=data.name, progress=False, **options)
     words = shlex.split(build_reproduce_command(result).command)
@@ -452,7 +405,7 @@ def test_command_reproduces_predictions_of_own_pairs(data, tmp_path, monkeypatch
     done = CliRunner().invoke(cli.app, [*words[1:], "--output-dir", "again"])
     assert done.exit_code == 0, done.output
     [again] = results.read_results(tmp_path / "again" / results.FILE)
-    assert again.scores["accuracy"].value == result.scores["accuracy"].value == 1
+    assert again.scores["accuracy"].value == result.scores["accuracy"].value == pytest.approx(59 / 60)
     other = {**result.model, "read_options": {"columns": {"label": "answer"}}}
     assert "available only in Python" in build_reproduce_command(replace(result, model=other)).remark
 
@@ -460,32 +413,12 @@ def test_command_reproduces_predictions_of_own_pairs(data, tmp_path, monkeypatch
 @pytest.mark.nightly
 def test_published_files_have_the_accuracy_of_their_sources(shared):
     folder = shared / "data" / "published_predictions"
+    sources = (folder / "SOURCES.md").read_text()
+    stated = dict(re.findall(r"^\| `unified/(\S+)` \|[^|]*\|[^|]*\|[^|]*\| ([\d.]+)", sources, re.MULTILINE))
     files = sorted(folder.glob("as_found/*.csv"))
-    if not files:
-        pytest.skip("needs published predictions")
-    table = re.findall(
-        r"^\| `unified/(\S+)` \|[^|]*\|[^|]*\|[^|]*\| ([\d.]+)", (folder / "SOURCES.md").read_text(), re.M
-    )
-    stated = dict(table)
+    assert files
     for file in files:
         request = unbag.SetRequest("plain", options={"data": str(file)})  # the pairs of the file as the corpus
         [result] = unbag.score(str(file), request, lexical_baseline=False, progress=False)
         assert round(100 * result.scores["accuracy"].value, 2) == float(stated[file.name]), file.name
         assert result.model["matched"]["rows"] == result.model["matched"]["of"]
-
-
-def test_nearly_equal_probabilities_give_the_largest_label(score):
-    scores = {name: [0.33333334 if name == label else 0.33333333 for *_, label in PAIRS] for name in LABELS}
-    [result] = score(build_columns(**scores))
-    assert result.scores["accuracy"].value == 1
-
-
-def test_rows_of_other_pairs_are_rejected(score):
-    with pytest.raises(DataError, match="got no row with the same id or texts"):
-        score({"premise": ["Other."], "hypothesis": ["Another."], "prediction": ["neutral"]})
-
-
-def test_probability_of_the_predicted_label_is_accepted(score):
-    gold = [label for *_, label in PAIRS]
-    [result] = score(build_columns(prediction=gold, p_predicted=[0.9] * N))
-    assert result.scores["accuracy"].value == 1
