@@ -15,10 +15,13 @@ _SNLI = "the corpus snli, split {} (stanfordnlp/snli)"
 _MNLI = "the corpus mnli, split train (nyu-mll/multi_nli)"
 
 
+def list_names(*arguments, **options):
+    return [need.name for need in prefetch.list_run_requirements(*arguments, **options)]
+
+
 @pytest.mark.parametrize(
     ("set_request", "expected"),
     [
-        (SetRequest("plain", "snli-test"), [_SNLI.format("test")]),
         (
             SetRequest("permuted", "snli-test", {"minitrees": ("snli",)}),
             [_SNLI.format("test"), _SNLI.format("train"), _SPACY],
@@ -41,22 +44,16 @@ _MNLI = "the corpus mnli, split train (nyu-mll/multi_nli)"
     ],
 )
 def test_set_requirements_are_listed(set_request, expected):
-    assert [need.name for need in prefetch.list_run_requirements([set_request])] == expected
+    assert list_names([set_request]) == expected
 
 
 def test_model_requirements_are_listed_once():
-    found = prefetch.list_run_requirements(
-        [SetRequest("plain", "snli-train")], ["lexical", "org/model", "org/model"], revision="v1"
-    )
-    assert [need.name for need in found] == [_SNLI.format("train"), _MNLI, _SPACY, "the model org/model at v1"]
-    assert [need.name for need in prefetch.list_run_requirements([], ["wordnet", __file__])] == ["WordNet 3.0"]
-    assert [need.name for need in prefetch.list_run_requirements([], ["natlog", "wordnet"])] == ["WordNet 3.0", _SPACY]
-    assert [need.name for need in prefetch.list_run_requirements([], ["causal:org/lm"], revision="v1")] == [
-        "the model org/lm at v1"
-    ]
-    assert not prefetch.list_run_requirements(
-        [], ["causal:./lm", "endpoint:org/lm", "module:function", "org.module:function"]
-    )
+    expected = [_SNLI.format("train"), _MNLI, _SPACY, "the model org/model at v1"]
+    models = ["lexical", "org/model", "org/model"]
+    assert list_names([SetRequest("plain", "snli-train")], models, revision="v1") == expected
+    assert list_names([], ["natlog", "wordnet", __file__]) == ["WordNet 3.0", _SPACY]
+    assert list_names([], ["causal:org/lm"], revision="v1") == ["the model org/lm at v1"]
+    assert list_names([], ["causal:./lm", "endpoint:org/lm", "module:function", "org.module:function"]) == []
     assert [need.name for need in prefetch.list_training_requirements("org/model", ["snli", "mine.csv"])] == [
         "the model org/model",
         *map(_SNLI.format, ("train", "validation")),
@@ -77,7 +74,7 @@ def test_model_that_parses_requires_parser(tmp_path, monkeypatch):
     """A local folder has its config at once; for a Hub model, it is known after the download."""
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "unbag-s-tlstm", "parser": "spacy/en_core_web_sm"}))
     (tmp_path / "model.safetensors").touch()
-    assert [need.name for need in prefetch.list_run_requirements([], [str(tmp_path)])] == [_SPACY]
+    assert list_names([], [str(tmp_path)]) == [_SPACY]
     loaded = []
     monkeypatch.setattr("unbag.data.text.tagging.load_pipeline", lambda name, exclude: loaded.append(name))
     monkeypatch.setattr("unbag.baselines.lexical.model.is_lexical_model", lambda model, revision: False)
@@ -87,18 +84,15 @@ def test_model_that_parses_requires_parser(tmp_path, monkeypatch):
     need.get()
     assert loaded == ["spacy/en_core_web_sm"]
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "unbag-esim"}))
-    assert prefetch.list_run_requirements([], [str(tmp_path)]) == []
+    assert list_names([], [str(tmp_path)]) == []
 
 
 def test_lexical_baseline_uses_corpus_of_same_language(monkeypatch):
-    monkeypatch.setattr(
-        "unbag.evaluation.lexical_baseline.PAIRS", {"en": ("snli", 2, "all"), "zh": ("ocnli", 2, "all")}
-    )
+    pairs = {"en": ("snli", 2, "all"), "zh": ("ocnli", 2, "all")}
+    monkeypatch.setattr("unbag.evaluation.lexical_baseline.PAIRS", pairs)
     for corpus in ("snli", "ocnli"):
-        [_, counted] = prefetch.list_run_requirements(
-            [SetRequest("plain", f"{corpus}-validation")], lexical_baseline=True
-        )
-        assert f"the corpus {corpus}, split train" in counted.name
+        [_, counted] = list_names([SetRequest("plain", f"{corpus}-validation")], lexical_baseline=True)
+        assert f"the corpus {corpus}, split train" in counted
 
 
 def test_model_that_needs_wordnet_is_valid_before_download(monkeypatch, tmp_path):
