@@ -1,11 +1,9 @@
 """Tests of the whole flow on a few pairs: build, predict, score, write results."""
 
-import dataclasses
 import json
 import re
 from pathlib import Path
 
-import datasets
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -133,10 +131,7 @@ def test_predictions_next_to_exported_set_are_scored(tmp_path, set_request):
     [
         (lambda table: table.replace_schema_metadata(None), "got a file without a set record"),
         (lambda table: table.drop_columns(["hypothesis"]), "got a file without the columns hypothesis"),
-        (
-            lambda table: table.slice(1),
-            "expected a set written by `unbag build`, got different rows or another order",
-        ),
+        (lambda table: table.slice(1), "written by `unbag build`, got different rows or another order"),
     ],
 )
 def test_file_other_than_exported_set_is_rejected(tmp_path, set_request, change, said):
@@ -165,12 +160,8 @@ def _build_probe_model(order, renamed=None):
 @pytest.mark.parametrize("meant", [("neutral", "contradiction", "entailment"), ("contradiction", "not_contradiction")])
 def test_wrong_label_order_error_names_label_map(tmp_path, set_request, meant):
     wrong, right = parse_label_map(",".join(meant[::-1])), parse_label_map(",".join(meant))
-    asked = {
-        "models": [_build_probe_model(meant)],
-        "sets": [set_request],
-        "output_dir": tmp_path / "out",
-        "lexical_baseline": False,
-    }
+    asked = {"models": [_build_probe_model(meant)], "sets": [set_request]}
+    asked |= {"output_dir": tmp_path / "out", "lexical_baseline": False}
     with pytest.raises(MislabelledError, match=rf'pass label_map="{",".join(meant)}", or trust_labels=True if'):
         evaluate_all(**asked, label_map=wrong)
     [result] = evaluate_all(**asked, label_map=right).results
@@ -180,13 +171,7 @@ def test_wrong_label_order_error_names_label_map(tmp_path, set_request, meant):
     assert trusted.model["label_order"] == ",".join(meant[::-1])
 
 
-def test_wrong_label_names_error_lists_renames(tmp_path, set_request):
-    renamed = {"entailment": "contradiction", "contradiction": "entailment", "neutral": "neutral"}
-    with pytest.raises(MislabelledError, match="make the function return contradiction for its entailment, entailment"):
-        unbag.evaluate(_build_probe_model(tuple(LABELS), renamed), [set_request], output_dir=tmp_path / "out")
-
-
-def test_wrong_predictor_label_order_error_names_label_space(tmp_path, set_request):
+def test_wrong_labels_error_names_remedy_of_function_and_of_predictor(tmp_path, set_request):
     class ReorderedModel:
         label_space = tuple(LABELS)
         identity = None
@@ -194,8 +179,13 @@ def test_wrong_predictor_label_order_error_names_label_space(tmp_path, set_reque
         def predict(self, premises, hypotheses):
             return _build_probe_model(tuple(LABELS))(premises, hypotheses)[:, [2, 0, 1]]
 
-    with pytest.raises(MislabelledError, match="set label_space to the order of the prediction columns, "):
-        unbag.evaluate(ReorderedModel(), [set_request], output_dir=tmp_path / "out")
+    renamed = {"entailment": "contradiction", "contradiction": "entailment", "neutral": "neutral"}
+    for model, message in (
+        (_build_probe_model(tuple(LABELS), renamed), "make the function return contradiction for its entailment, enta"),
+        (ReorderedModel(), "set label_space to the order of the prediction columns, "),
+    ):
+        with pytest.raises(MislabelledError, match=message):
+            unbag.evaluate(model, [set_request], output_dir=tmp_path / "out")
 
 
 def test_lookup_function_is_not_probed(tmp_path, set_request):
@@ -205,30 +195,15 @@ def test_lookup_function_is_not_probed(tmp_path, set_request):
     def predict_known(premises, hypotheses):
         return [known[pair] for pair in zip(premises, hypotheses, strict=True)]
 
-    [result] = evaluate_all(
-        [predict_known], [set_request], output_dir=tmp_path / "out", lexical_baseline=False, shuffled=False
-    ).results
+    [result] = unbag.evaluate(predict_known, [set_request], output_dir=tmp_path / "out", shuffled=False)
     assert "label_probe" not in result.model
 
 
-def test_contradiction_model_rejects_entailment_or_not_pairs(tmp_path, set_request):
-    two = build_requested_set(set_request)
-    names = ["entailment", "not_entailment"]
-    folded = two.rows.map(lambda row: {"label": min(row["label"], 1)})
-    two = dataclasses.replace(two, rows=folded.cast_column("label", datasets.ClassLabel(names=names)))
-    lines = [json.dumps({"id": name, "contradiction": 0.2, "not_contradiction": 0.8}) for name in folded["id"][:]]
-    path = tmp_path / "predictions.jsonl"
-    path.write_text("\n".join(lines) + "\n")
+def test_contradiction_model_rejects_entailment_or_not_pairs():
     with pytest.raises(LabelError, match="got not_entailment, which may be either; use pairs with three labels"):
-        score_file(path, two, output_dir=tmp_path / "scored", lexical_baseline=False)
-    with pytest.raises(LabelError, match="use pairs with three labels"):
-        validate_label_space(names, CONTRADICTION_OR_NOT)
-    validate_label_space(names, TWO_WAY)
-    validate_label_space(names, LABELS)
-    validate_label_space(LABELS, CONTRADICTION_OR_NOT)
-    assert (
-        score_file(path, set_request, output_dir=tmp_path / "scored", lexical_baseline=False).scores["omega_max"].n > 0
-    )
+        validate_label_space(TWO_WAY, CONTRADICTION_OR_NOT)
+    for pairs, model in ((TWO_WAY, TWO_WAY), (TWO_WAY, LABELS), (LABELS, CONTRADICTION_OR_NOT)):
+        validate_label_space(pairs, model)
 
 
 @pytest.mark.parametrize("kind", ["causal", "endpoint"])
@@ -240,10 +215,7 @@ def test_confused_words_warning_names_language_model_options(tmp_path, set_reque
     [result] = unbag.evaluate(model, [set_request], output_dir=tmp_path / "out")
     assert result.model["label_probe"] == {"en": "4 of 12"}
     [said] = [record.getMessage() for record in caplog.records if record.name == "unbag.inference.label_probe"]
-    assert said.startswith(
-        "tiny predicts 4 of 12 obvious pairs correctly, but 12 of 12 if 'Maybe' means contradiction and "
-        "'No' means neutral: "
-    )
+    assert "4 of 12 obvious pairs correctly, but 12 of 12 if 'Maybe' means contradiction and 'No' means neutral" in said
     options = {option.removeprefix("no-").replace("-", "_") for option in re.findall(r"--([a-z-]+)", said)}
     assert options == ({"num_fewshot", "apply_chat_template"} if kind == "causal" else {"num_fewshot"})
     assert options <= {"causal": CAUSAL, "endpoint": ENDPOINT}[kind].options

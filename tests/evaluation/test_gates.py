@@ -1,7 +1,7 @@
 """Tests of gates: an interval above or below the bound passes or fails, any other is inconclusive."""
 
 import json
-from dataclasses import replace
+import re
 
 import numpy as np
 import pytest
@@ -35,32 +35,21 @@ def build_gate_result(low, high, bound, side="min", n=100):
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "bound", "outcome"),
+    ("bound", "outcome"),
     [
-        (0.3, 0.5, 0.6, "fails"),
-        (0.3, 0.5, 0.45, "inconclusive"),  # the point is below the bound, possibly by chance
-        (0.3, 0.5, 0.5, "inconclusive"),
-        (0.3, 0.5, 0.3, "passes"),
+        (0.6, "fails"),
+        (0.45, "inconclusive"),  # the point is below the bound, possibly by chance
+        (0.5, "inconclusive"),
+        (0.3, "passes"),
     ],
 )
-def test_gate_outcome_depends_on_interval(low, high, bound, outcome):
-    checked = build_gate_result(low, high, bound)
+def test_gate_outcome_depends_on_interval(bound, outcome):
+    checked = build_gate_result(0.3, 0.5, bound)
     assert checked.outcome == outcome
     assert checked.is_failure(strict=False) == (outcome == "fails")
     assert checked.is_failure(strict=True) == (outcome != "passes")
     # An upper bound is the mirror image.
-    mirrored = {"fails": "passes", "passes": "fails"}.get(outcome, outcome)
-    if bound not in (low, high):
-        assert build_gate_result(low, high, bound, "max").outcome == mirrored
-
-
-def test_twelve_of_twelve_do_not_show_99_percent_accuracy(tmp_path):
-    folder = write_run(tmp_path / "run", build_result(proportion_correct=1.0, rows=12))
-    code, said = run_check(folder, "--min", "plain:accuracy=.99", "--strict")
-    assert code == 1
-    assert "1.000 [0.735, 1.000]" in said
-    assert run_check(folder, "--min", "plain:accuracy=.99")[0] == 0, "nor that it is missed"
-    assert run_check(folder, "--min", "plain:accuracy=.7", "--strict")[0] == 0
+    assert build_gate_result(-0.5, -0.3, -bound, "max").outcome == outcome
 
 
 WITHOUT_PROBABILITIES = compute_verifier_scores(
@@ -93,41 +82,30 @@ def test_gate_that_was_not_computed_stops_every_build(tmp_path, bound, side, sco
     ("text", "side", "words"),
     [
         ("plain:score", "min", "expected SET:METRIC=BOUND, such as permuted:score=.2, got 'plain:score'"),
-        ("plain:score=nan", "min", "expected SET:METRIC=BOUND"),
         ("plain:score=-1e999", "min", "expected SET:METRIC=BOUND"),
         ("plane:score=.2", "min", "expected one of the challenge sets "),
         ("swapped:acuracy_after=.2", "min", "did you mean accuracy_after? the metrics are score, accuracy_before, "),
         ("swapped:drop=.2", "min", "expected --max, since lower values of swapped:drop are better"),
-        (
-            "plain:accuracy=75",
-            "min",
-            "--min plain:accuracy=75: expected a bound from 0 to 1, got 75; write a percentage as 0.75",
-        ),
+        ("plain:accuracy=75", "min", "75: expected a bound from 0 to 1, got 75; write a percentage as 0.75"),
         ("swapped:score=.2", "max", "expected --min, since higher values of swapped:score are better"),
     ],
 )
 def test_bound_invalid_text_is_rejected(text, side, words):
-    with pytest.raises(ValueError) as refused:  # noqa: PT011  (its words follow)
+    with pytest.raises(ValueError, match=re.escape(words)):
         gates.parse_bound(text, side)
-    assert words in str(refused.value)
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("bounds", "options", "words"),
     [
-        ({}, "expected a gate, got none"),
-        ({"bounds": ("plain:score=.2", "min"), "metric_paths": ("accuracy",)}, "--metric: requires --no-worse-than"),
-        (
-            {"bounds": ("plain:changed_labels=.05", "max")},
-            "--max plain:changed_labels: expected --no-worse-than, got none",
-        ),
+        ([], {}, "expected a gate, got none"),
+        ([("plain:score=.2", "min")], {"metric_paths": ("accuracy",)}, "--metric: requires --no-worse-than"),
+        ([("plain:changed_labels=.05", "max")], {}, "plain:changed_labels: expected --no-worse-than, got none"),
     ],
 )
-def test_gates_without_required_earlier_run_are_rejected(options, words):
-    if "bounds" in options:
-        options = {**options, "bounds": (gates.parse_bound(*options["bounds"]),)}
+def test_gates_without_required_earlier_run_are_rejected(bounds, options, words):
     with pytest.raises(ValueError, match=words):
-        gates.Gates(**options)
+        gates.Gates(tuple(gates.parse_bound(*each) for each in bounds), **options)
 
 
 def test_check_set_without_results_is_rejected():
@@ -143,8 +121,7 @@ def test_bound_applies_to_every_corpus_of_set():
 
 def test_no_worse_than_uses_paired_test(tmp_path):
     weak, strong = (
-        write_run(tmp_path / "weak", build_result("weak", 0.5)),
-        write_run(tmp_path / "strong", build_result("strong", 0.9)),
+        write_run(tmp_path / name, build_result(name, right)) for name, right in (("weak", 0.5), ("strong", 0.9))
     )
     [worse], _ = gates.check_no_worse_than(weak, strong)
     assert (worse.set, worse.number, worse.against, worse.outcome) == ("plain", "score", "strong", "fails")
@@ -159,16 +136,16 @@ def test_no_worse_than_uses_paired_test(tmp_path):
     assert same.estimate.low < 0
 
 
-def test_no_worse_than_with_few_sources_is_inconclusive(tmp_path):
-    def build_gate_result(rows):
-        weak, strong = build_result("weak", 0.0, rows=rows), build_result("strong", 1.0, rows=rows)
-        after, before = write_run(tmp_path / f"weak-{rows}", weak), write_run(tmp_path / f"strong-{rows}", strong)
-        [checked], _ = gates.check_no_worse_than(after, before, ["accuracy"])
-        assert checked.p < 0.01
-        return checked
-
-    assert (build_gate_result(9).outcome, build_gate_result(9).why) == ("inconclusive", "9 source examples are too few")
-    assert (build_gate_result(10).outcome, build_gate_result(10).why) == ("fails", "")
+@pytest.mark.parametrize(("rows", "outcome"), [(9, "inconclusive"), (10, "fails")])
+def test_gate_with_few_sources_is_inconclusive(tmp_path, rows, outcome):
+    why = "9 source examples are too few" if rows == 9 else ""
+    after, before = (
+        write_run(tmp_path / name, build_result(name, right, rows=rows)) for name, right in (("weak", 0), ("strong", 1))
+    )
+    [checked], _ = gates.check_no_worse_than(after, before, ["accuracy"])
+    assert checked.p < 0.01
+    bound = build_gate_result(0.0, 0.0, 0.9, n=rows)
+    assert [(each.outcome, each.why) for each in (checked, bound)] == [(outcome, why)] * 2
 
 
 def test_no_worse_than_respects_direction(tmp_path):
@@ -178,9 +155,7 @@ def test_no_worse_than_respects_direction(tmp_path):
     [checked], _ = gates.check_no_worse_than(after, before, ["drop"])
     assert checked.estimate.value == pytest.approx(1 - few.scores["drop"].value)
     assert checked.outcome == "fails"
-    with pytest.raises(
-        ValueError, match=r"expected a metric for which higher or lower is better, got overall\.drop of swapped"
-    ):
+    with pytest.raises(ValueError, match=r"for which higher or lower is better, got overall\.drop of swapped"):
         gates.check_no_worse_than(after, before, ["overall.drop"])
 
 
@@ -253,32 +228,12 @@ def test_no_worse_than_set_of_only_one_run_is_not_computed(tmp_path):
     assert notes == ["Swapped · ours.jsonl: evaluated only for B"]
 
 
-def test_no_worse_than_other_rows_is_not_computed(tmp_path):
-    def write(name, changed):
-        made = build_result(name, 0.8)
-        swapped = build_result(name, 0.8, set_name="swapped")
-        return write_run(tmp_path / name, made, replace(swapped, config={**swapped.config, "max_examples": changed}))
-
-    after, before = write("new", 100), write("old", 200)
-    code, said = run_check(after, "--no-worse-than", before, "--max", "plain:false_entailment=.5")
-    assert code == 1
-    assert "max_examples: 200 and 100" in " ".join(said.split())
-    assert "Failed: 2 of 3 gates not computed." in said
-
-
 def test_no_worse_than_without_skill_names_reason(tmp_path):
-    few = [build_result(name, 0.8) for name in ("old", "new")]
-    for each in few:
-        each.scores[SKILL] = None
-    after, before = write_run(tmp_path / "after", few[1]), write_run(tmp_path / "before", few[0])
-    [checked], _ = gates.check_no_worse_than(after, before)
+    few = build_result()
+    few.scores[SKILL] = None
+    folder = write_run(tmp_path / "run", few)
+    [checked], _ = gates.check_no_worse_than(folder, folder)
     assert (checked.outcome, checked.why.startswith(TOO_FEW_ROWS)) == ("inconclusive", True)
-    code, said = run_check(after, "--no-worse-than", before)
-    assert (code, "Failed: 1 of 1 gate not computed." in said) == (1, True), "nothing was checked"
-    # Another gate that was computed decides.
-    assert run_check(after, "--no-worse-than", before, "--min", "plain:accuracy=.5")[0] == 0
-    [checked], _ = gates.check_no_worse_than(after, before, ["accuracy"])
-    assert checked.outcome != "fails"
 
 
 @pytest.mark.parametrize(("bound", "message"), [(".5", "1 of 1 passes"), (".9", "0 of 1 passes")])
@@ -291,13 +246,7 @@ def test_badge_without_challenge_set_counts_gates(tmp_path, bound, message):
     assert badge["color"] == ("lightgrey" if code else "blue")
 
 
-def test_check_few_sources_is_inconclusive():
-    checked = build_gate_result(0.0, 0.0, 0.9, n=9)
-    assert (checked.outcome, checked.why) == ("inconclusive", "9 source examples are too few")
-    assert build_gate_result(0.0, 0.0, 0.9, n=10).outcome == "fails"
-
-
-def test_no_worse_than_without_stored_examples_is_inconclusive(tmp_path):
+def test_no_worse_than_small_difference_of_few_examples_is_inconclusive(tmp_path):
     one, two = build_result("one", 0.7, rows=45, seed=1), build_result("two", 0.7, rows=45, seed=2)
     [checked], _ = gates.check_no_worse_than(write_run(tmp_path / "two", two), write_run(tmp_path / "one", one))
     assert checked.p > 0.05

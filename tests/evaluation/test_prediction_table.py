@@ -1,6 +1,5 @@
 """Tests of tables of predictions, of rows in parts and of engines."""
 
-import csv
 import json
 
 import numpy as np
@@ -26,7 +25,6 @@ from unbag.utils.storage import StorageFolder
 AWKWARD = 'He said "no", twice;\nthen he left.'
 
 FEATURES = Features({name: Value("string") for name in ("id", "source_id", "premise", "hypothesis")})
-
 FEATURES["label"] = ClassLabel(names=list(LABELS))
 
 
@@ -42,8 +40,7 @@ def _score(name, rows, predictions):
 
 
 def _read_csv(path):
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    return pandas.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
 
 
 def by_length(premises, hypotheses):
@@ -57,14 +54,10 @@ def test_awkward_text_round_trips_through_csv(tmp_path):
     scored = _score("model", _write_rows([AWKWARD, "Plain."], [0, 2]), answers)
     write_prediction_table([scored], tmp_path / "rows.csv")
     first, second = _read_csv(tmp_path / "rows.csv")
-    assert first["premise"] == AWKWARD
-    assert (first["model"], first["set"], first["data"], first["id"]) == ("model", "plain", "ours.jsonl", "row-0")
-    assert (first["gold"], first["prediction"], first["entailment"]) == ("entailment", "neutral", "0.123457")
+    cells = {"model": "model", "set": "plain", "data": "ours.jsonl", "id": "row-0"}
+    cells |= {"premise": AWKWARD, "hypothesis": "=1+1, or Ünïcode", "gold": "entailment", "prediction": "neutral"}
+    assert first == cells | {"entailment": "0.123457", "neutral": "0.8", "contradiction": "0.0765433"}
     assert (second["gold"], second["prediction"]) == ("contradiction", "entailment")
-    frame = pandas.read_csv(tmp_path / "rows.csv")
-    assert frame["premise"].tolist() == [AWKWARD, "Plain."]
-    assert frame["hypothesis"].tolist() == ["=1+1, or Ünïcode"] * 2
-    assert frame["neutral"].tolist() == [0.8, 0.25]
 
 
 def test_other_label_spaces_have_empty_cells(tmp_path):
@@ -94,37 +87,26 @@ def test_predictions_csv_scores_equal_run(tmp_path):
     [result] = unbag.evaluate(by_length, "swapped", output_dir=out, predictions_csv=path, **factories.QUICK)
     request = SetRequest("swapped", options={"data": factories.QUICK["data"]}, max_examples=30)
     found, rows = _read_csv(path), build_requested_set(request).rows
-    assert [row["id"] for row in found] == rows["id"][:]
-    assert [row["premise"] for row in found] == rows["premise"][:]
-    assert [row["gold"] for row in found] == [LABELS[label] for label in rows["label"][:]]
+    assert [(row["id"], row["premise"]) for row in found] == list(zip(rows["id"], rows["premise"], strict=True))
+    assert [row["gold"] for row in found] == [LABELS[label] for label in rows["label"]]
     again = factories.score_file(path, request, output_dir=tmp_path / "scored", lexical_baseline=False)
     assert again.scores["accuracy_after"] == result.scores["accuracy_after"]
     assert 0 < result.scores["accuracy_after"].value < 1, "else any answers would do"
 
 
 def test_predictions_csv_of_several_models_is_ordered_by_set(tmp_path):
-    path, sets = tmp_path / "rows.csv", ["swapped", "plain"]
-    outcome = evaluate_all(
+    path, sets, data = tmp_path / "rows.csv", ["swapped", "plain"], factories.QUICK["data"]
+    evaluate_all(
         ["majority", by_length],
-        [SetRequest(name, options={"data": factories.QUICK["data"]}, max_examples=3) for name in sets],
+        [SetRequest(name, options={"data": data}, max_examples=3) for name in sets],
         output_dir=tmp_path / "run",
         predictions_csv=path,
         lexical_baseline=False,
         shuffled=False,
-        train_data=[factories.QUICK["data"]],
+        train_data=[data],
     )
-    assert [each.set for each in outcome.results] == [*sets, *sets]
     blocks = list(dict.fromkeys((row["set"], row["model"]) for row in _read_csv(path)))
-    assert blocks == [(name, model) for name in sets for model in ("majority", outcome.results[-1].model["name"])]
-
-
-def test_predictions_csv_of_shard_is_rejected(tmp_path):
-    with pytest.raises(ValueError, match="expected a run without --shard"):
-        unbag.evaluate(
-            by_length, "plain", output_dir=tmp_path, shard="0/2", predictions_csv=tmp_path / "r.csv", **factories.QUICK
-        )
-    with pytest.raises(ValueError, match="expected a file"):
-        unbag.evaluate(by_length, "plain", predictions_csv=tmp_path, **factories.QUICK)
+    assert blocks == [(name, model) for name in sets for model in ("majority", "by_length")]
 
 
 def test_parts_are_loaded_in_order_and_damaged_ones_rejected(tmp_path):
@@ -143,24 +125,21 @@ def test_parts_are_loaded_in_order_and_damaged_ones_rejected(tmp_path):
         load_parts(folder, ["damaged"], schema, tmp_path / "damaged")
 
 
-REFUSED = [
-    ({"engine": "spark"}, "--engine: expected 'ray' or no value, got 'spark'"),
-    ({"num_gpus": 0.5}, "--num-gpus: expected --engine ray, got no engine"),
-    (
-        {"engine": "ray", "shard": "0/2"},
-        "--engine: cannot be combined with --shard, because both options distribute the run",
-    ),
-]
-
-
-@pytest.mark.parametrize(("options", "why"), REFUSED, ids=["unknown", "without", "shards"])
-def test_unsuitable_engine_is_rejected(options, why):
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"output_dir": "run", "shard": "0/2", "predictions_csv": "rows.csv"}, "expected a run without --shard"),
+        ({"predictions_csv": "."}, "expected a file"),
+        ({"engine": "spark"}, "--engine: expected 'ray' or no value, got 'spark'"),
+        ({"num_gpus": 0.5}, "--num-gpus: expected --engine ray, got no engine"),
+        ({"engine": "ray", "shard": "0/2"}, "--engine: cannot be combined with --shard, because both options distri"),
+        ({"engine": "ray"}, "--engine ray: expected a single process, got a launcher"),
+    ],
+)
+def test_unsuitable_table_or_engine_is_rejected(options, why, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    if options == {"engine": "ray"}:
+        monkeypatch.setenv("LOCAL_RANK", "0")
+        monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(ValueError, match=why):
-        unbag.evaluate("majority", "plain", **options)
-
-
-def test_ray_rejects_processes_of_a_launcher(monkeypatch):
-    monkeypatch.setenv("LOCAL_RANK", "0")
-    monkeypatch.setenv("WORLD_SIZE", "2")
-    with pytest.raises(ValueError, match="--engine ray: expected a single process, got a launcher"):
-        unbag.evaluate("majority", "plain", engine="ray")
+        unbag.evaluate(by_length, "plain", **factories.QUICK, **options)
