@@ -1,29 +1,27 @@
 """Tests of the second process of an evaluation: it changes the order of work, never the results."""
 
-import json
-
 import pytest
 
 from unbag.challenge_sets.request import SetRequest, build_requested_set
+from unbag.data.labels import LABELS
 from unbag.evaluation.evaluator import evaluate_all
 from unbag.evaluation.lexical_baseline import LexicalBaseline
 from unbag.evaluation.outcome import EvaluationCallbacks
 
 pytestmark = pytest.mark.usefixtures("empty_caches")
-LABELS = ["entailment", "neutral", "contradiction"]
 NOUNS = ["dog", "cat", "bird", "horse", "child", "farmer"]
 
 
 @pytest.fixture
 def pairs(tmp_path):
-    path = tmp_path / "pairs.jsonl"
+    path = tmp_path / "pairs.csv"
     rows = [
-        {"premise": f"The {one} sees a {other} near house {n}.", "hypothesis": f"A {other} is {n}.", "label": LABELS[n]}
+        f"The {one} sees a {other} near house {n}.,A {other} is {n}.,{LABELS[n]}"
         for one in NOUNS
         for other in NOUNS
         for n in range(3)
     ]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path.write_text("\n".join(["premise,hypothesis,label", *rows]))
     return str(path)
 
 
@@ -37,16 +35,13 @@ def test_sets_predicted_during_fit_have_same_results(tmp_path, pairs, monkeypatc
 
     def run(folder):
         events.clear()
-        results = evaluate_all(
-            [_predict_by_length],
-            requests,
-            output_dir=tmp_path / folder,
-            callbacks=EvaluationCallbacks(
-                on_set=lambda name: events.append(f"begin {name}"),
-                on_result=lambda result: events.append(f"result {result.set}"),
-            ),
-        ).results
-        return [result.scores for result in results]
+        callbacks = EvaluationCallbacks(
+            on_set=lambda name: events.append(f"begin {name}"),
+            on_result=lambda result: events.append(f"result {result.set}"),
+        )
+        out = tmp_path / folder
+        outcome = evaluate_all([_predict_by_length], requests, output_dir=out, callbacks=callbacks)
+        return [result.scores for result in outcome.results]
 
     monkeypatch.setattr("unbag.evaluation.lexical_baseline.PAIRS", {"en": (pairs, 100, "all")})
     immediate = run("immediate")

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import unbag
+from tests.cli.test_options import run_unbag
 from tests.factories import score_file
 from unbag.challenge_sets.request import (
     SetRequest,
@@ -31,8 +32,9 @@ from unbag.evaluation.evaluator import evaluate_all
 from unbag.evaluation.model_loading import CAUSAL, ENDPOINT
 from unbag.inference.function import CallablePredictor
 from unbag.inference.label_probe import PAIRS, MislabelledError
-from unbag.inference.runner import predict_rows
+from unbag.inference.runner import predict_rows, predict_shard
 from unbag.utils.safe_io import DataError
+from unbag.utils.storage import StorageFolder
 
 SUBJECTS = ["Two young dogs", "An old woman in black", "Three of the boys", "My tall neighbour from Spain"]
 ACTS = ["chase a red ball in the park", "wait for the last bus to town", "carry heavy boxes up the hill"]
@@ -235,3 +237,56 @@ def test_bag_of_words_trained_on_evaluated_data_is_named(tmp_path, set_request, 
     trained = {"train_data": [str(path.parent / ".." / path.parent.name / path.name)], "pipeline": "all"}
     unbag.evaluate("lexical", [set_request], **trained, lexical_baseline=False, output_dir=tmp_path / "out")
     assert "is also the evaluated data" in caplog.text
+
+
+def test_score_command_scores_shards_and_predicts_the_rest(tmp_path, set_request, monkeypatch):
+    for predict in (predict_rows, predict_shard):
+        monkeypatch.setitem(predict.__kwdefaults__, "chunk_rows", 10)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lengths.py").write_text(
+        "def answer(premises, hypotheses):\n"
+        "    return [['entailment', 'neutral'][len(p) > len(h)] for p, h in zip(premises, hypotheses)]\n"
+    )
+    words = ["evaluate", "lengths:answer", "--sets", "plain", "--data", set_request.options["data"]]
+    words += ["--no-lexical-baseline", "--trust-labels", "--output-dir"]
+    assert run_unbag(*words, "one").exit_code == 0
+    done = run_unbag(*words, "shared", "--shard", "0/2")
+    assert done.exit_code == 0, done.output
+    assert "score them: unbag score --run-dir shared" in " ".join(done.output.split())
+    for out in ("shared", "other"):
+        done = run_unbag("score", "--run-dir", "shared", "--output-dir", out)
+        assert done.exit_code == 0, done.output
+        assert (tmp_path / out / "results.json").read_bytes() == (tmp_path / "one" / "results.json").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["evaluate", "majority", "--output-dir", "nosuch://x/y"], "nosuch"),
+        (
+            ["score", "--run-dir", "x", "--set", "plain"],
+            "--run-dir: cannot be combined with FILE, --set, --by-order, --threshold or source pairs",
+        ),
+        (
+            ["score", "--run-dir", "x", "--no-lexical-baseline"],
+            "--no-lexical-baseline: cannot be combined with --run-dir",
+        ),
+        (["score"], "expected FILE or --run-dir, got neither"),
+        (["score", "--run-dir", "nowhere"], "got nowhere without run.yaml"),
+        (["report", "runs", "--output", "s3://bucket/report.html"], "expected a local path"),
+    ],
+)
+def test_command_error_is_one_line(words, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = run_unbag(*words)
+    assert done.exit_code != 0
+    assert said in " ".join((done.output + str(done.exception)).replace("│", " ").split())
+
+
+def test_set_is_built_to_address(tmp_path, set_request):
+    data = set_request.options["data"]
+    for place in (f"memory://{tmp_path.name}/set.parquet", str(tmp_path / "set.parquet")):
+        done = run_unbag("build", "permuted", "--data", data, "--output", place)
+        assert done.exit_code == 0, done.output
+        assert f"{place}: 48 examples" in " ".join(done.output.split())
+    assert StorageFolder(f"memory://{tmp_path.name}").read("set.parquet") == (tmp_path / "set.parquet").read_bytes()

@@ -128,6 +128,7 @@ def test_parts_are_loaded_in_order_and_damaged_ones_rejected(tmp_path):
 @pytest.mark.parametrize(
     ("options", "why"),
     [
+        ({"shard": "0/2"}, "output_dir: expected a folder or URL that all processes share"),
         ({"output_dir": "run", "shard": "0/2", "predictions_csv": "rows.csv"}, "expected a run without --shard"),
         ({"predictions_csv": "."}, "expected a file"),
         ({"engine": "spark"}, "--engine: expected 'ray' or no value, got 'spark'"),

@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from tests.factories import render
+from tests.factories import build_result, render
 from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.results import Result
 from unbag.reports import terminal
@@ -57,6 +57,10 @@ def test_verdict_states_truncated_pairs_per_set():
     [line] = list_remarks(replace(cut, model={**cut.model, "max_length": "512"}))
     assert line == "3.1 % of the pairs (3) exceed the maximum input length of org/a (512 tokens) and were truncated."
     assert list_remarks(whole) == []
+    corpus = build_result("org/b")
+    corpus.model.update(truncated_pairs=50, truncated_share=0.25)
+    crossed = render(terminal.build_cross_domain_table([build_result("org/a"), corpus]), width=200)
+    assert "ours.jsonl: 25.0 % of the pairs (50) exceed the maximum input length of org/b" in crossed
 
 
 def test_shown_interval_is_that_of_verdict():
