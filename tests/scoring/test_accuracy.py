@@ -1,15 +1,15 @@
-"""Tests of accuracy, rank correlation and BLEU."""
+"""Tests of accuracy, accuracy by category, label proportions, and BLEU."""
 
-import math
 import warnings
 
 import numpy as np
 import pytest
-from sklearn.metrics import accuracy_score, recall_score, roc_auc_score
+from sklearn.metrics import accuracy_score, recall_score
 
 from unbag.challenge_sets.perturbations.permutation import compute_reordering_bleu
 from unbag.scoring.accuracy import accuracy
-from unbag.scoring.ranking import compute_auroc, compute_break_even_threshold
+from unbag.scoring.category_accuracy import category_accuracy
+from unbag.scoring.label_distribution import label_distribution
 
 
 def test_accuracy_and_recalls_equal_scikit_learn():
@@ -20,38 +20,83 @@ def test_accuracy_and_recalls_equal_scikit_learn():
     recalls = [found.value for found in scores["by_label"]]
     assert recalls == pytest.approx(recall_score(gold, predicted, average=None).tolist())
     assert scores["majority"] == pytest.approx(np.bincount(gold).max() / 200)
+    assert [found.value for found in accuracy([0, 1], [0, 0])["by_label"]] == [0.5, None, None]
 
 
-def test_label_without_examples_has_no_recall():
-    scores = accuracy([0, 1], [0, 0])
-    assert [found.value for found in scores["by_label"]] == [0.5, None, None]
+ROWS = {
+    "predictions": [2, 2, 0, 1, 2, 0, 1],
+    "references": [2, 2, 2, 2, 0, 0, 1],
+    "category": ["colors", "colors", "drinks", "drinks", "synonyms", "synonyms", "drinks"],
+    "similarity": [0.5, 1.0, 0.59, 0.95, None, None, -0.2],
+    "pair_frequency": [0, 1, 4, 5, None, None, 250],
+}
 
 
-SCORES, POSITIVE = [0.9, 0.8, 0.3, 0.3, 0.1], [True, False, True, False, False]
+def _values(rows, *names):
+    return [(*(row[name] for name in names), row["accuracy"].value, row["accuracy"].n) for row in rows]
 
 
-def test_auroc_and_threshold_equal_hand_computed_values():
-    # (positive, negative) pairs: .9 beats .8, .3, .1; .3 loses to .8, ties with .3, beats .1: (3 + 1.5) of 6.
-    assert compute_auroc(SCORES, POSITIVE) == 4.5 / 6
-    assert compute_break_even_threshold(SCORES, POSITIVE) == 0.8  # two positives, and two scores of at least .8
+def test_category_accuracy_equals_hand_computed_values():
+    scores = category_accuracy(**ROWS)
+    assert scores["n_examples"] == 7
+    assert scores["accuracy"].value == pytest.approx(4 / 7)
+    assert scores["majority"] == pytest.approx(4 / 7)
+    assert _values(scores["by_category"], "category") == [
+        ("colors", 1.0, 2),
+        ("drinks", pytest.approx(1 / 3), 3),
+        ("synonyms", 0.5, 2),
+    ]
+    assert _values(scores["by_label"], "label") == [(0, 0.5, 2), (1, 1.0, 1), (2, 0.5, 4)]
+    assert _values(scores["by_similarity"], "low", "high") == [
+        (-1.0, 0.5, 1.0, 1),
+        (0.5, 0.6, 0.5, 2),
+        (0.6, 0.7, None, 0),
+        (0.7, 0.8, None, 0),
+        (0.8, 0.9, None, 0),
+        (0.9, 1.0, 0.5, 2),  # includes 1.0
+    ]
+    assert _values(scores["by_frequency"], "least", "most") == [
+        (0, 0, 1.0, 1),
+        (1, 4, 0.5, 2),
+        (5, 9, 0.0, 1),
+        (10, 49, None, 0),
+        (50, 99, None, 0),
+        (100, None, 1.0, 1),
+    ]
+    assert not {"by_similarity", "by_frequency"} & set(category_accuracy([0], [0], ["colors"]))
 
 
-def test_area_under_curve_equals_scikit_learn():
-    rng = np.random.default_rng(0)
-    scores, positive = rng.integers(0, 20, 500), rng.random(500) < 0.3
-    assert compute_auroc(scores, positive) == pytest.approx(roc_auc_score(positive, scores), abs=1e-12)
+def test_human_is_mean_accuracy_of_single_annotator():
+    votes = [[2, 2, 2], [2, 2, 0], [0, 0, 2], [], [0, 0, 0], [0, 1, 0], [1, 1, 2]]
+    scores = category_accuracy(**ROWS, annotator_labels=votes)
+    assert (scores["human"].value, scores["human"].n) == (pytest.approx((3 + 2 + 1 + 3 + 2 + 2) / 3 / 6), 6)
+    humans = {row["category"]: (row["human"].value, row["human"].n) for row in scores["by_category"]}
+    assert humans["colors"] == (pytest.approx(5 / 6), 2)
+    assert humans["drinks"] == (pytest.approx((1 / 3 + 2 / 3) / 2), 2)  # one example has no annotators
+    assert [row["human"].n for row in scores["by_label"]] == [2, 1, 3]
+    assert scores["kappa"]["annotators"] == 3
+    assert scores["kappa"]["overall"].n == 6
+    assert category_accuracy(**ROWS).keys() == scores.keys() - {"human", "kappa"}
 
 
-def test_one_class_has_no_auroc():
-    assert compute_auroc([1.0, 2.0], [True, True]) is None
-    assert compute_auroc([1.0, 2.0], [False, False]) is None
-    assert compute_break_even_threshold([1.0, 2.0], [False, False]) == math.inf
-    assert compute_break_even_threshold([1.0, 2.0], [True, True]) == 1.0
+def _proportions(scores):
+    return [share.value for share in scores["shares"].values()], scores["accuracy"].value
 
 
-def test_constant_score_has_auroc_one_half():
-    assert compute_auroc(np.ones(6), np.arange(6) < 2) == 0.5
-    assert (np.ones(6) >= compute_break_even_threshold(np.ones(6), np.arange(6) < 2)).all()
+def test_label_distribution_equals_hand_computed_values():
+    subsets = ["swap"] * 4 + ["add"] * 2
+    scores = label_distribution([0, 0, 2, 1, 1, 0], [2, 2, 2, 2, 1, 1], list("abcdae"), kind=subsets)
+    assert scores["n_examples"] == 6
+    assert list(scores["shares"]) == ["entailment", "neutral", "contradiction"]
+    assert _proportions(scores) == ([3 / 6, 2 / 6, 1 / 6], 2 / 6)
+    parts = scores["by_subset"]
+    assert {name: part["n_examples"] for name, part in parts.items()} == {"swap": 4, "add": 2}
+    assert _proportions(parts["swap"]) == ([2 / 4, 1 / 4, 1 / 4], 1 / 4)
+    assert _proportions(parts["add"]) == ([1 / 2, 1 / 2, 0], 1 / 2)
+    assert (scores["accuracy"].n, parts["swap"]["accuracy"].n, parts["add"]["accuracy"].n) == (5, 4, 2)
+    two = label_distribution([0, 1, 1], [1, 1, 1], ["a", "b", "c"], names=("entailment", "not_entailment"))
+    assert list(two["shares"]) == ["entailment", "not_entailment"]
+    assert _proportions(two) == ([1 / 3, 2 / 3], 2 / 3)
 
 
 def test_bleu_equals_nltk():
@@ -75,11 +120,8 @@ def test_bleu_equals_nltk():
     assert compared > 100
 
 
-def test_sentence_shorter_than_n_has_bleu_zero():
+def test_bleu_of_short_sentences_and_clipped_counts_equals_hand_computed_value():
     assert compute_reordering_bleu([0, 1, 2], np.array([[0, 1, 2]]), [3, 4]).tolist() == [[1, 0]]
-
-
-def test_bleu_counts_are_clipped():
     # The bigrams of 0 0 0 1 0 are 00 00 01 10, those of 0 1 0 0 0 are 01 10 00 00. All four match.
     assert compute_reordering_bleu([0, 0, 0, 1, 0], np.array([[0, 1, 0, 0, 0]]), [2])[0, 0] == 1
     # The bigrams of 1 0 0 0 0 are 10 00 00 00. The reference has 00 twice, so three of four match.

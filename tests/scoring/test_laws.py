@@ -1,5 +1,7 @@
 """Laws of all metrics, on random predictions: row order, intervals, missing predictions and malformed columns."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -109,6 +111,60 @@ def test_columns_of_other_or_zero_length_are_rejected(metric):
             compute(**short)
     with pytest.raises(ValueError, match="expected at least one example, got none"):
         compute(**{name: column[:0] for name, column in columns.items()})
+
+
+SWAPPED, ENDS = PLACES % 2 == 1, np.arange(N) // 2
+INVALID = [
+    (category_accuracy, {"similarity": np.full(N, 2.0)}, "similarity: expected values from -1 to 1, got 2.0 in row 0"),
+    (category_accuracy, {"pair_frequency": np.full(N, -3)}, "pair_frequency: expected values from 0 to inf, got -3.0"),
+    (compositionality_sensitivity, {"lms": np.full(N, 1.1)}, "lms: expected values from 0 to 1, got 1.1 in row 0"),
+    (compositionality_sensitivity, {"lms": np.full(N, np.nan)}, "lms: expected values from 0 to 1, got nan in row 0"),
+    (compositionality_sensitivity, {"thresholds": [0.5, 1.5]}, "thresholds: expected values from 0 to 1, got [1.5]"),
+    (compositionality_sensitivity, {"references": np.full(N, 3)},
+     "references: expected label ids from 0 to 2, got 3 in row 0"),
+    (compositionality_sensitivity, {"predictions": ["neutral"] * N}, "expected integers, got {'predictions': '<U7'}"),
+    (compositionality_sensitivity, {"predictions": np.ones((N, 3))},
+     "{'references': (240,), 'predictions': (240, 3)}"),
+    (compositionality_sensitivity, {"annotator_labels": np.full((N, 2), 7)},
+     "expected label ids from 0 to 2, got 7 in row 0"),
+    (document_consistency, {"position": np.full(N, 4)}, "expected values from 0 to k - 1, got 4 for k=4 in row 0"),
+    (label_distribution, {"predictions": np.full(N, 3)},
+     "predictions: expected label ids from 0 to 2, got 3 in row 0"),
+    (natural_logic, {"pair": ENDS}, "expected both pair and reverse, got only pair"),
+    (natural_logic, {"reverse": SWAPPED}, "expected both pair and reverse, got only reverse"),
+    (natural_logic, {"pair": ENDS, "reverse": np.full(N, False)}, "expected each pair once per direction"),
+    (natural_logic, {"pair": [*range(N)], "reverse": SWAPPED}, "expected a reversed row for each pair, got none for 0"),
+    (natural_logic, {"pair": [0], "reverse": SWAPPED}, "'pair': 1"),
+    (permutation_acceptance, {"permutation": PLACES}, "exactly once per source, got -1 of source 0 0 times"),
+    (permutation_acceptance, {"permutation": np.r_[PLACES[:-1] - 1, 1]}, "got 1 of source 59 2 times"),
+    (permutation_acceptance, {name: column[:-1] for name, column in METRICS[permutation_acceptance].items()},
+     "got 2 of source 59 0 times"),
+    (permutation_acceptance, {"permutation": PLACES - 2}, "of at least -1, got -2"),
+    (permutation_acceptance, {"source_id": np.arange(N), "permutation": np.full(N, -1)}, "only unpermuted"),
+    (permutation_acceptance, {"references": np.r_[GOLD[SOURCES[:-1]], 3]},
+     "in all rows of a source, got different labels for source 59"),
+    (permutation_acceptance, {"probabilities": np.full((N, 3), np.nan)},
+     "probabilities: expected no NaN, got NaN in row 0"),
+    (permutation_acceptance, {"probabilities": np.ones((N, 1))}, "probabilities: expected shape (240, n_labels)"),
+    (permutation_acceptance, {"entropy_over": "rows"}, "expected 'examples' or 'permutations', got 'rows'"),
+    (swap_consistency, {"swapped": np.full(N, False)}, "got 2 original and 0 swapped rows for 0"),
+    (swap_consistency, {"swapped": np.full(N, True)}, "got 0 original and 2 swapped rows for 0"),
+    (swap_consistency, {"source_id": np.arange(N)}, "got 0 original and 1 swapped rows for 1"),
+    (swap_consistency, {"source_id": np.arange(N), "swapped": np.full(N, False)},
+     "neutral and contradiction pair, got none for 0"),
+    (swap_consistency, {"neutral": 2}, "neutral, contradiction: expected two different label ids, got 2 for both"),
+    (uncertainty_partitions, {"partition": np.where(THIRDS == 2, 3, THIRDS)}, "from 0 to 3, got none in partition 2"),
+    (uncertainty_partitions, {"partition": np.ones(N, dtype=int)}, "from 0 to 1, got none in partition 0"),
+    (uncertainty_partitions, {"partition": THIRDS - 1},
+     "partition: expected the test split, got -1, as in the other splits"),
+    (uncertainty_partitions, {"partition": SHARES}, "expected integers, got {'partition': 'float64'}"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("compute", "change", "words"), INVALID)
+def test_invalid_column_error_names_it(compute, change, words):
+    with pytest.raises(ValueError, match=re.escape(words)):
+        compute(**METRICS[compute] | change)
 
 
 @pytest.mark.parametrize("metric", [accuracy, label_distribution, natural_logic, category_accuracy], indirect=True)

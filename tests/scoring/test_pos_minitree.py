@@ -24,9 +24,6 @@ def test_neighbor_distributions_equal_hand_computed_values():
     assert found[2, [D, N, P]].tolist() == [0.5, 0.25, 0.25]  # the, cat | on, the
     assert found[5, [P, D]].tolist() == [0.5, 0.5]
     assert found.sum(axis=1) == pytest.approx(1)
-
-
-def test_single_word_has_no_neighbors():
     assert compute_neighbor_distributions(encode_tags(["NOUN"])).sum() == 0
     assert compute_neighbor_distributions(encode_tags(["NOUN", "VERB"]), radius=9)[0, V] == 1
 
@@ -52,10 +49,7 @@ def test_signature_equals_hand_computed_value():
     found = compute_signatures([tags[0]], [usual], [[True, False, True]], radius=1, k=2)
     # NOUN has the neighbors DET and ADJ (which does not occur): overlap DET. VERB has DET and ADJ: no overlap.
     assert found.tolist() == [(1 / 2 + 0) / 2]
-
-
-def test_sentence_of_unknown_words_has_no_signature():
-    assert np.isnan(compute_signatures([D, N], [0, 0], [False, False]))
+    assert np.isnan(compute_signatures([D, N], [0, 0], [False, False])), "only unknown words"
 
 
 def test_sentence_equal_to_training_has_signature_one():
@@ -85,41 +79,32 @@ def test_text_signature_equals_hand_computed_value():
     # the second VERB and NOUN: both overlap in NOUN. "sees" is unknown and excluded.
     by_text = compute_sentence_signature(words, tags, usual, radius=1, k=2, definition="text")
     assert by_text == (1 / 2 + 1 + 1 / 2 + 1 / 2) / 4
-
-
-def test_word_types_ignore_case():
-    usual = {"the": np.eye(17)[N]}
+    usual = {"the": rows[N]}  # "The" and "the" are one of three word types
     assert compute_sentence_signature(["The", "cat", "the", "dog"], ["DET", "NOUN", "DET", "NOUN"], usual, k=1) == 1 / 3
 
 
-def _compute_signature(words, tags, usual, radius, k):
-    """Compute the signature of the code independently, one word type at a time, with counters and sets."""
-    near, order = {}, list(TAGS)
-    for place, word in enumerate(words):
-        others = [tag for other, tag in enumerate(tags) if other != place and abs(other - place) <= radius]
-        near.setdefault(word.lower(), Counter()).update(others)
+@pytest.mark.parametrize(("radius", "k"), [(1, 2), (2, 4)])
+def test_code_signature_equals_plain_loop(radius, k):
+    """An independent implementation, one word type at a time, with counters and sets."""
 
-    def top(weights):
-        return set(sorted(order, key=lambda tag: (-weights[tag], order.index(tag)))[:k])
+    def find_top(weights):
+        return set(sorted(TAGS, key=lambda tag: (-weights[tag], TAGS.index(tag)))[:k])
 
-    overlaps = [
-        len(top(counts) & top(dict(zip(TAGS, usual[word], strict=True)))) / k if word in usual else 0
-        for word, counts in near.items()
-    ]
-    return sum(overlaps) / len(overlaps)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_code_signature_equals_plain_loop(seed):
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     vocabulary = [f"w{i}" for i in range(6)]
-    usual = {word: rng.dirichlet(np.ones(17)) for word in vocabulary[:4]}
-    for _ in range(20):
-        words = rng.choice(vocabulary, 9).tolist()
-        tags = rng.choice(TAGS, 9).tolist()
-        for radius, k in ((1, 2), (2, 4)):
-            expected = _compute_signature(words, tags, usual, radius, k)
-            assert compute_sentence_signature(words, tags, usual, radius=radius, k=k) == pytest.approx(expected)
+    for _ in range(100):
+        usual = {word: rng.dirichlet(np.ones(17)) for word in vocabulary[:4]}
+        words, tags = rng.choice(vocabulary, 9).tolist(), rng.choice(TAGS, 9).tolist()
+        near = {}
+        for place, word in enumerate(words):
+            others = [tag for other, tag in enumerate(tags) if other != place and abs(other - place) <= radius]
+            near.setdefault(word, Counter()).update(others)
+        overlaps = [
+            len(find_top(counts) & find_top(dict(zip(TAGS, usual[word], strict=True)))) / k if word in usual else 0
+            for word, counts in near.items()
+        ]
+        found = compute_sentence_signature(words, tags, usual, radius=radius, k=k)
+        assert found == pytest.approx(sum(overlaps) / len(overlaps))
 
 
 def test_ratios_and_acceptance_equal_hand_computed_values():

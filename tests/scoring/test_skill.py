@@ -39,16 +39,21 @@ def test_constant_prediction_has_no_skill_for_any_label_frequency(label):
 
 
 def test_oracle_has_skill_one():
-    score = skill_score(build_row_scores(GOLD), COUNTING)["score"]
+    scores = skill_score(build_row_scores(GOLD), COUNTING)
+    score = scores["score"]
+    assert scores["shuffled"] is None
     assert score.value == score.high == 1
     assert 0.98 < score.low < 1 - 3 / N  # the limit of the binomial interval alone
 
 
 def test_noisy_oracle_loses_proportion_of_noise():
-    assert skill_score(build_row_scores(add_label_noise(0.2)))["score"].value == pytest.approx(0.8)
-    assert skill_score(build_row_scores(add_label_noise(0.2)), COUNTING)["score"].value == pytest.approx(
-        (0.8 - 0.4) / (1 - 0.4)
-    )
+    noisy = build_row_scores(add_label_noise(0.2))
+    assert skill_score(noisy)["score"].value == pytest.approx(0.8)
+    assert skill_score(noisy, COUNTING)["score"].value == pytest.approx((0.8 - 0.4) / (1 - 0.4))
+    wrong = skill_score(noisy, build_row_scores((GOLD + 1) % 3))
+    assert wrong["score"].value == pytest.approx(0.8)
+    assert wrong["reference"] == "chance", "a baseline below chance is not the reference"
+    assert wrong["baseline"] == pytest.approx(-0.5)
 
 
 def test_lexical_baseline_has_no_skill_against_itself():
@@ -59,21 +64,12 @@ def test_lexical_baseline_has_no_skill_against_itself():
     assert scores["reference"] == "baseline"
 
 
-def test_lexical_baseline_below_chance_is_not_reference():
-    wrong = build_row_scores((GOLD + 1) % 3)
-    scores = skill_score(build_row_scores(add_label_noise(0.2)), wrong)
-    assert scores["score"].value == skill_score(build_row_scores(add_label_noise(0.2)))["score"].value
-    assert scores["reference"] == "chance"
-    assert scores["baseline"] == pytest.approx(-0.5)
-
-
 def test_reference_is_better_of_baseline_and_shuffled_control():
     better = build_row_scores(add_label_noise(0.4))
     for lexical, shuffled, floor in ((COUNTING, better, "shuffled"), (better, COUNTING, "baseline")):
         scores = skill_score(build_row_scores(add_label_noise(0.2)), lexical, shuffled)
         assert scores["reference"] == floor
         assert scores["score"].value == pytest.approx((0.8 - 0.6) / (1 - 0.6))
-    assert skill_score(build_row_scores(GOLD), COUNTING)["shuffled"] is None
 
 
 @pytest.mark.parametrize("lexical", [None, COUNTING, build_row_scores(add_label_noise(0.1))])
@@ -88,12 +84,9 @@ def test_order_blind_model_has_no_skill(lexical):
 
 def test_skill_equals_hand_computed_value():
     gold = np.repeat([0, 1], [50, 150])
-    model = RowScores(
-        np.r_[np.ones(40), np.zeros(10), np.ones(75), np.zeros(75)], gold, range(200)
-    )  # recalls of .8 and .5
-    words = RowScores(
-        np.r_[np.ones(30), np.zeros(20), np.ones(75), np.zeros(75)], gold, range(200)
-    )  # recalls of .6 and .5
+    model, words = (  # recalls of .8 and .5, and of .6 and .5
+        RowScores(np.r_[np.arange(50) < n, np.arange(150) < 75].astype(float), gold, range(200)) for n in (40, 30)
+    )
     scores = skill_score(model, words)
     assert scores["model"] == pytest.approx(0.3)  # (0.65 - 0.5) / 0.5
     assert scores["baseline"] == pytest.approx(0.1)
@@ -106,6 +99,7 @@ def test_labels_with_few_rows_are_excluded_and_counted():
     scores = skill_score(build_row_scores(gold, gold)._replace(names=["e", "n", "c"]))
     assert (scores["n_labels"], scores["score"].n) == (2, 120)
     assert scores["excluded"] == [{"label": "c", "rows": MIN_LABEL_ROWS - 1, "reason": "fewer than 50 rows"}]
+    assert skill_score(build_row_scores(gold[:60], gold[:60])) is None, "a single label"
 
 
 def test_label_without_annotator_agreement_is_excluded():
@@ -119,27 +113,20 @@ def test_label_without_annotator_agreement_is_excluded():
     assert excluded["reason"].startswith("annotators' κ -0")
 
 
-def test_single_label_has_no_skill():
-    gold = np.zeros(50, dtype=int)
-    assert skill_score(build_row_scores(gold, gold)) is None
-
-
 def test_excluded_rows_are_ignored():
-    counts = np.arange(N) % 2 == 0
-    some = build_row_scores(add_label_noise(0.2))._replace(is_counted=counts)
-    kept = np.flatnonzero(counts)
-    alone = RowScores(some.score[kept], GOLD[kept], range(len(kept)))
-    assert skill_score(some, resamples=0)["score"].value == pytest.approx(
-        skill_score(alone, resamples=0)["score"].value
+    some = build_row_scores(add_label_noise(0.2))
+    alone = RowScores(some.score[::2], GOLD[::2], range(0, N, 2))
+    found, expected = (
+        skill_score(rows, resamples=0)["score"].value
+        for rows in (some._replace(is_counted=np.arange(N) % 2 == 0), alone)
     )
+    assert found == pytest.approx(expected)
 
 
 def test_rows_of_one_source_are_resampled_together():
     copies = np.repeat(np.arange(N)[::10], 10)
-    apart = skill_score(build_row_scores(add_label_noise(0.2)[copies], GOLD[copies]))["score"]
-    together = skill_score(build_row_scores(add_label_noise(0.2)[copies], GOLD[copies])._replace(source=copies))[
-        "score"
-    ]
+    rows = build_row_scores(add_label_noise(0.2)[copies], GOLD[copies])
+    apart, together = (skill_score(rows._replace(source=source))["score"] for source in (range(N), copies))
     assert together.high - together.low > 2 * (apart.high - apart.low)
 
 

@@ -1,11 +1,9 @@
-import re
-
 import numpy as np
 import pytest
 
 from tests.factories import score_swapped_pairs
 from unbag.scoring.bootstrap import Estimate
-from unbag.scoring.swap_consistency import swap_consistency
+from unbag.scoring.nested import iter_estimates
 
 E, N, C = 0, 1, 2
 NOTHING = Estimate(None, None, None, 0)
@@ -16,59 +14,34 @@ PREDICTIONS = [E, N, C, C, N, C, N]
 SWAPPED = [N, N, N, N, E, C, E]
 
 
-def _sample_inputs(seed=0, n=500):
-    rng = np.random.default_rng(seed)
-    references = rng.integers(0, 3, n)
-    return {
-        "predictions": np.where(rng.random(n) < 0.8, references, rng.integers(0, 3, n)),
-        "references": references,
-        "swapped_predictions": np.where(rng.random(n) < 0.5, references, rng.integers(0, 3, n)),
-    }
-
-
-def _values(scores):
-    flat = {}
-    for name, item in scores.items():
-        if isinstance(item, dict):
-            flat |= {f"{name} {inner}": value for inner, value in _values(item).items()}
-        else:
-            flat[name] = item.value if isinstance(item, Estimate) else item
-    return flat
-
-
 def test_all_metrics_equal_hand_computed_values():
     scores = score_swapped_pairs(PREDICTIONS, REFERENCES, SWAPPED)
-    assert _values(scores) == {
-        "n_examples": 7,
-        "n_excluded": 2,
+    assert (scores["n_examples"], scores["n_excluded"]) == (7, 2)
+    assert {path: estimate.value for path, estimate in iter_estimates(scores)} == {
         "accuracy_before": 4 / 5,  # all except the second neutral pair
         "accuracy_after": 3 / 5,
         "drop": 4 / 5 - 3 / 5,
         "agreement": 2 / 5,
-        "by_label neutral accuracy_before": 2 / 3,
-        "by_label neutral accuracy_after": 2 / 3,
-        "by_label neutral drop": 0.0,  # one lost and one gained
-        "by_label neutral agreement": 1 / 3,
-        "by_label contradiction accuracy_before": 1.0,
-        "by_label contradiction accuracy_after": 1 / 2,
-        "by_label contradiction drop": 1 / 2,
-        "by_label contradiction agreement": 1 / 2,
-        "overall accuracy_before": 5 / 7,
-        "overall accuracy_after": 4 / 7,  # of the entailment pairs, the first is right and the second wrong
-        "overall drop": 5 / 7 - 4 / 7,
+        "by_label.neutral.accuracy_before": 2 / 3,
+        "by_label.neutral.accuracy_after": 2 / 3,
+        "by_label.neutral.drop": 0.0,  # one lost and one gained
+        "by_label.neutral.agreement": 1 / 3,
+        "by_label.contradiction.accuracy_before": 1.0,
+        "by_label.contradiction.accuracy_after": 1 / 2,
+        "by_label.contradiction.drop": 1 / 2,
+        "by_label.contradiction.agreement": 1 / 2,
+        "overall.accuracy_before": 5 / 7,
+        "overall.accuracy_after": 4 / 7,  # of the entailment pairs, the first is right and the second wrong
+        "overall.drop": 5 / 7 - 4 / 7,
     }
     assert (scores["drop"].n, scores["by_label"]["neutral"]["drop"].n, scores["overall"]["drop"].n) == (5, 3, 7)
 
 
-def test_swapped_entailment_predictions_are_ignored():
-    other = [label if gold != E else -1 for label, gold in zip(SWAPPED, REFERENCES, strict=True)]
-    assert other != SWAPPED
-    assert score_swapped_pairs(PREDICTIONS, REFERENCES, other) == score_swapped_pairs(PREDICTIONS, REFERENCES, SWAPPED)
-
-
 def test_order_insensitive_model_has_no_drop():
-    data = _sample_inputs()
-    scores = score_swapped_pairs(**data | {"swapped_predictions": data["predictions"]})
+    rng = np.random.default_rng(0)
+    references = rng.integers(0, 3, 500)
+    predictions = np.where(rng.random(500) < 0.8, references, rng.integers(0, 3, 500))
+    scores = score_swapped_pairs(predictions, references, predictions)
     for part in (scores, scores["overall"], *scores["by_label"].values()):
         assert part["drop"].value == 0
         assert part["drop"].low == pytest.approx(-part["drop"].high)
@@ -78,12 +51,13 @@ def test_order_insensitive_model_has_no_drop():
     assert scores["agreement"].low == pytest.approx(0.025 ** (1 / scores["agreement"].n))
 
 
-def test_other_label_ids_give_same_scores():
-    recoded = {E: 1, N: 2, C: 0}
-    other = [[recoded[label] for label in labels] for labels in (PREDICTIONS, REFERENCES, SWAPPED)]
-    assert score_swapped_pairs(*other, neutral=2, contradiction=0) == score_swapped_pairs(
-        PREDICTIONS, REFERENCES, SWAPPED
-    )
+def test_swapped_entailment_and_other_label_ids_give_same_scores():
+    expected = score_swapped_pairs(PREDICTIONS, REFERENCES, SWAPPED)
+    other = [label if gold != E else -1 for label, gold in zip(SWAPPED, REFERENCES, strict=True)]
+    assert other != SWAPPED
+    assert score_swapped_pairs(PREDICTIONS, REFERENCES, other) == expected
+    recoded = [[{E: 1, N: 2, C: 0}[label] for label in labels] for labels in (PREDICTIONS, REFERENCES, SWAPPED)]
+    assert score_swapped_pairs(*recoded, neutral=2, contradiction=0) == expected
 
 
 def test_scores_without_examples_are_none():
@@ -93,30 +67,6 @@ def test_scores_without_examples_are_none():
     assert {scores[name] for name in ("accuracy_before", "accuracy_after", "drop", "agreement")} == {NOTHING}
     assert scores["n_excluded"] == 2
     assert scores["overall"]["accuracy_before"].value == 0.5
-
-
-def test_equal_ids_of_two_labels_are_rejected():
-    with pytest.raises(ValueError, match="neutral, contradiction: expected two different label ids, got 2 for both"):
-        score_swapped_pairs(PREDICTIONS, REFERENCES, SWAPPED, neutral=2)
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"swapped": [False, False]}, "got 2 original and 0 swapped rows for 'a'"),
-        ({"swapped": [True, True]}, "got 0 original and 2 swapped rows for 'a'"),
-        ({"source_id": ["a", "b"]}, "got 0 original and 1 swapped rows for 'b'"),
-        ({"source_id": ["a"]}, "'source_id': 1"),
-        (
-            {"source_id": ["a", "b"], "swapped": [False, False]},
-            "neutral and contradiction pair, got none for 'a'",
-        ),
-    ],
-)
-def test_incomplete_pairs_raise(change, words):
-    inputs = {"predictions": [N, N], "references": [N, N], "source_id": ["a", "a"], "swapped": [False, True]} | change
-    with pytest.raises(ValueError, match=re.escape(words)):
-        swap_consistency(**inputs)
 
 
 def test_two_missing_predictions_do_not_agree():

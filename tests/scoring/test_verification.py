@@ -8,7 +8,12 @@ from sklearn import metrics
 
 from unbag.scoring.calibration import BINS, compute_calibration
 from unbag.scoring.log_odds import compute_log_odds
-from unbag.scoring.ranking import estimate_auroc, estimate_average_precision
+from unbag.scoring.ranking import (
+    compute_auroc,
+    compute_break_even_threshold,
+    estimate_auroc,
+    estimate_average_precision,
+)
 from unbag.scoring.significance import compute_paired_difference, compute_sample_value
 from unbag.scoring.thresholds import TARGETS, find_safe_thresholds, sweep_thresholds
 from unbag.scoring.verification import BinaryPredictions, compute_risk_coverage, compute_verification_scores
@@ -71,10 +76,26 @@ def test_three_labels_have_false_contradiction_rate():
     assert found["thresholds"] == found["safe_thresholds"] == []
 
 
+def test_auroc_and_threshold_equal_hand_computed_values():
+    # (positive, negative) pairs: .9 beats .8, .3, .1; .3 loses to .8, ties with .3, beats .1: (3 + 1.5) of 6.
+    scores, positive = [0.9, 0.8, 0.3, 0.3, 0.1], [True, False, True, False, False]
+    assert compute_auroc(scores, positive) == 4.5 / 6
+    assert compute_break_even_threshold(scores, positive) == 0.8  # two positives, and two scores of at least .8
+    assert compute_auroc(np.ones(6), np.arange(6) < 2) == 0.5
+    assert compute_break_even_threshold(np.ones(6), np.arange(6) < 2) == 1
+
+
 def test_single_gold_label_has_no_verification_scores():
-    assert (
-        compute_verification_scores(BinaryPredictions(np.ones(3, dtype=bool), np.ones(3, dtype=bool)), range(3)) is None
-    )
+    decisions = BinaryPredictions(np.ones(3, dtype=bool), np.ones(3, dtype=bool))
+    assert compute_verification_scores(decisions, range(3)) is None
+    for positive, threshold in ((True, 1.0), (False, math.inf)):
+        assert compute_auroc([1.0, 2.0], [positive] * 2) is None
+        assert compute_break_even_threshold([1.0, 2.0], [positive] * 2) == threshold
+
+
+def test_score_outside_0_to_1_is_rejected():
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        compute_scores([2.0, 0.1], [True, False])
 
 
 @pytest.mark.parametrize(("answer", "alarms"), [(0.9, 1.0), (0.1, 0.0)])
@@ -135,15 +156,16 @@ def test_calibrated_scores_have_calibration_error_of_noise():
     )
     assert raw == pytest.approx(noise, rel=0.25)
     assert corrected < 0.75 * raw, "part of the bias is removed: its estimate uses the gap that was found, not 0"
-    overconfident = compute_calibration(
-        *((lambda s, e: (np.where(s > 0.5, 0.95, 0.05), e))(*sample_calibrated())), np.arange(N)
-    )
-    assert overconfident["ece_corrected"] > 0.15
+    scores, entailed = sample_calibrated()
+    overconfident = np.where(scores > 0.5, 0.95, 0.05)
+    assert compute_calibration(overconfident, entailed, np.arange(N))["ece_corrected"] > 0.15
 
 
-def test_brier_score_is_sum_of_its_parts():
+def test_brier_score_is_sum_of_its_parts_over_bins_of_equal_size():
     scores, entailed = sample_calibrated(1000)
     found = compute_calibration(scores, entailed, np.arange(1000))
+    assert [each["share"].n for each in found["bins"]] == [100] * BINS
+    assert sorted(each["score"] for each in found["bins"]) == [each["score"] for each in found["bins"]]
     parts = found["reliability"] - found["resolution"] + found["uncertainty"]
     assert found["brier"].value == pytest.approx(parts)
     assert found["uncertainty"] == pytest.approx(entailed.mean() * (1 - entailed.mean()))
@@ -151,13 +173,6 @@ def test_brier_score_is_sum_of_its_parts():
     assert constant["reliability"] == pytest.approx(0, abs=1e-12)
     assert constant["resolution"] == pytest.approx(0, abs=1e-12)
     assert len(constant["bins"]) == 1, "equal scores share a bin"
-
-
-def test_bins_have_equal_sizes():
-    scores, entailed = sample_calibrated(1000)
-    found = compute_calibration(scores, entailed, np.arange(1000))
-    assert [each["share"].n for each in found["bins"]] == [100] * BINS
-    assert sorted(each["score"] for each in found["bins"]) == [each["score"] for each in found["bins"]]
 
 
 def test_risk_coverage_lies_between_oracle_and_chance():
@@ -169,9 +184,6 @@ def test_risk_coverage_lies_between_oracle_and_chance():
     assert compute_risk_coverage(-right.astype(float), right)["aurc"] > helpful["random"]
     assert len(helpful["coverage"]) == len(helpful["risk"]) <= 100
     assert (helpful["coverage"][-1], helpful["risk"][-1]) == (1.0, pytest.approx(1 - right.mean()))
-
-
-def test_confidence_ties_count_as_mean_of_orders():
     # Two pairs of equal confidence, one of them wrong: risks 1/2 and 1/2, the mean of (1, 1/2) and (0, 1/2).
     assert compute_risk_coverage([0.7, 0.7], [True, False])["aurc"] == pytest.approx(0.5)
 
@@ -201,9 +213,8 @@ def test_rows_of_one_source_are_not_independent():
         one, many = alone[name], together[name]
         assert many.value == pytest.approx(one.value)
         assert many.high - many.low == pytest.approx(one.high - one.low, rel=0.15), name
-    assert alone["safe_thresholds"][2]["threshold"] == pytest.approx(
-        together["safe_thresholds"][2]["threshold"], abs=0.1
-    )
+    one, many = (found["safe_thresholds"][2]["threshold"] for found in (alone, together))
+    assert many == pytest.approx(one, abs=0.1)
 
 
 def test_two_models_are_compared_on_same_pairs():
@@ -237,18 +248,3 @@ def test_threshold_sweep_is_monotone_and_bounded():
         values = [row[name] for row in rows]
         assert values == sorted(values)
         assert values[-1] == 1.0
-
-
-@pytest.mark.parametrize(
-    ("decisions", "sources", "message"),
-    [
-        (
-            BinaryPredictions(np.array([True, False]), np.array([True, False]), np.array([2.0, 0.1])),
-            range(2),
-            "from 0 to 1",
-        ),
-    ],
-)
-def test_malformed_input_is_rejected(decisions, sources, message):
-    with pytest.raises(ValueError, match=message):
-        compute_verification_scores(decisions, sources)
