@@ -150,10 +150,12 @@ class ForkServer:
     def ask(self, **request: Any) -> Any:
         """Send a request to the server process."""
         if self._pipes is None:
+            # `evaluate` adds its folder of downloaded modules to sys.path, which differs between processes.
+            path = [entry for entry in sys.path if not (Path(entry) / "evaluate_modules").is_dir()]
             process = subprocess.Popen(
                 [sys.executable, "-m", "tests.fork_server", *_WARM],
                 cwd=_ROOT,
-                env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)},
+                env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(path)},
                 stdin=subprocess.PIPE,  # closes when this process ends for any reason
                 stdout=subprocess.PIPE,
                 text=True,

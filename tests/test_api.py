@@ -256,7 +256,7 @@ def test_user_script_passes_strict_mypy_without_any(tmp_path, monkeypatch):
     assert [each.replace("builtins.", "") for each in shown] == [
         "unbag.reports.report.Report",
         "str",
-        "unbag.challenge_sets.results.Result",
+        "unbag.challenge_sets.result.Result",
         "float | None",
     ]
 

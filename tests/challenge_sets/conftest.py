@@ -13,10 +13,8 @@ CONTRIBUTING = Path(__file__).parents[2] / "CONTRIBUTING.md"
 OUTSIDE = Path(__file__).parent / "external_package"
 
 
-@pytest.fixture(scope="module")
-def installed_package(tmp_path_factory):
-    """Install the package for this process, as pip does. One set is the example of CONTRIBUTING.md."""
-    site = tmp_path_factory.mktemp("site")
+def install_package(site):
+    """Install the package in a folder, as pip does. One set is the example of CONTRIBUTING.md."""
     (site / "capitals").symlink_to(OUTSIDE / "capitals")
     (site / "repeated").mkdir()
     (site / "repeated" / "__init__.py").touch()
@@ -29,6 +27,13 @@ def installed_package(tmp_path_factory):
     (about / "entry_points.txt").write_text(
         f"[{challenge_sets.GROUP}]\ncapitals = capitals.capitals:Capitals\nrepeated = repeated.repeated:Repeated\n"
     )
+
+
+@pytest.fixture(scope="module")
+def installed_package(tmp_path_factory):
+    """Install the package for this process."""
+    site = tmp_path_factory.mktemp("site")
+    install_package(site)
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(site))
         _clear_caches()

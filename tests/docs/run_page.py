@@ -1,7 +1,8 @@
 """Run the Python blocks and the commands of a page in order, in the current folder: `python run_page.py PAGE WORLD`.
 
-Each command runs in a forked process, so that it leaves no trace in the memory of this process. Prints the failures,
-and exits with code 1 if there are any. What a block reads and no earlier block wrote is replaced by stand-ins.
+Each command runs in a process of its own, so that it leaves no trace in the memory of this process. Prints the
+failures, and exits with code 1 if there are any. What a block reads and no earlier block wrote is replaced by
+stand-ins.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ import sys
 import time
 import traceback
 from collections.abc import Sequence
+from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
+from tests.challenge_sets.conftest import install_package
 from tests.docs import stand_ins
 from tests.docs.blocks import ROOT, Block, find_unbag_arguments, iter_blocks, parse_command, split_command
 
@@ -50,6 +53,16 @@ class Page:
         sys.path.insert(0, os.getcwd())
         for name in ("metrics", "dataset_scripts", "examples", "trainers"):
             Path(name).symlink_to(ROOT / name)
+        if "capitals" in self.text:
+            site = Path("site")
+            site.mkdir()
+            install_package(site)
+            sys.path.insert(0, str(site.absolute()))
+        self._commands, commands = Pipe()
+        if not os.fork():
+            self._commands.close()
+            _serve_commands(commands)
+        commands.close()
 
     def run(self) -> None:
         """Run all blocks."""
@@ -106,21 +119,9 @@ class Page:
         return sorted(Path().glob(word))
 
     def _unbag(self, *arguments: str) -> int:
-        """Run a command of unbag in a forked process. Return its exit code."""
-        sys.stdout.flush()
-        sys.stderr.flush()
-        if not (pid := os.fork()):
-            from unbag.cli import app, run
-
-            code = 3
-            try:
-                code = run(app, list(arguments))
-            except BaseException:
-                traceback.print_exc()
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(code)
-        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        """Run a command of unbag in the current folder. Return its exit code."""
+        self._commands.send((os.getcwd(), arguments))
+        return int(self._commands.recv())
 
     def _once(self, *arguments: str) -> None:
         """Run a command once for all pages, in a folder of its own."""
@@ -203,6 +204,31 @@ class Page:
         if name.startswith("runs/") and not Path(name).exists():
             run = Path(name).parent if Path(name).suffix in (".yaml", ".json") else Path(name)
             self._provide_run(run, is_verifier=False)
+
+
+def _serve_commands(commands: Connection) -> NoReturn:
+    """Run each command in a forked process, until the page ends.
+
+    The process of the page cannot fork them, since its Python blocks start threads, which a forked process lacks.
+    """
+    while True:
+        try:
+            folder, arguments = commands.recv()
+        except EOFError:
+            os._exit(0)
+        if not (pid := os.fork()):
+            from unbag.cli import app, run
+
+            code = 3
+            os.chdir(folder)
+            try:
+                code = run(app, list(arguments))
+            except BaseException:
+                traceback.print_exc()
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+        commands.send(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 
 
 def _list_small_options(arguments: Sequence[str]) -> list[str]:

@@ -84,10 +84,10 @@ def run(config: TrainConfig, *, data: TrainingData | None = None, on_step: OnSte
     """
     connect_process_group()  # joins the processes of a launcher; they wait for each other without a time limit
     if not config.output_dir.exists():
-        with lock_output_folder(config.output_dir, "training"):
+        # The lock is inside, because torch reports a dead data loading process even while the lock is released.
+        with explain_training_errors(config), lock_output_folder(config.output_dir, "training"):
             if not config.output_dir.exists():  # another run may have finished while this one waited for the lock
-                with explain_training_errors(config):
-                    return _train(config, data, on_step)
+                return _train(config, data, on_step)
     return load_finished_run(config)
 
 
