@@ -26,8 +26,10 @@ from tests.challenge_sets.conftest import install_package
 from tests.docs import stand_ins
 from tests.docs.blocks import ROOT, Block, find_unbag_arguments, iter_blocks, parse_command, split_command
 
-_PATH: Final = re.compile(r'(save\(|to_html\(|open\(|to_csv\()?"((?:runs/|\w+\.(?:csv|jsonl|parquet))[\w/.-]*)"')
-"""A path in code, and a function that writes it."""
+_PATH: Final = re.compile(
+    r'(save\(|to_html\(|open\(|to_csv\(|output_dir=)?"((?:runs/|\w+\.(?:csv|jsonl|parquet))[\w/.-]*)"'
+)
+"""A path in code, and a function or argument that writes it."""
 _CLAIMS: Final = (
     *("--data", "org/DATASET", "--split", "test", "--columns", "premise=document,hypothesis=claim", "--sets", "plain"),
     *("--labels", "not_entailment,entailment"),
@@ -83,9 +85,10 @@ class Page:
             for name in re.findall(r'evaluate\.load\("org/(\w+)"', code):
                 self._once("publish", "metric", name, "--repo-id", "org", "--yes")
             stand_ins.provide_names(code, self.names)
-            for written, path in _PATH.findall(code):
-                if not written:
-                    self._provide(path)
+            paths = _PATH.findall(code)
+            written = {path for writes, path in paths if writes}
+            for path in dict.fromkeys(path for _, path in paths if path not in written):
+                self._provide(path)
             run_code(code, self.names)
         except BaseException:
             self.failures.append(f"{block.text}\n{traceback.format_exc()}")
