@@ -19,8 +19,14 @@ from unbag.baselines.lexical.scorer import fit_or_load_scorer_models, score_exam
 from unbag.data.labels import LABELS, LabelError
 from unbag.data.sources import Example, open_data
 
-NOUNS, VERBS = ["cat", "dog", "man", "girl", "boy", "bird"], ["naps", "runs", "sings", "walks"]
-GOLD = {(0, 1): "contradiction", (0, 0): "entailment", (2, 3): "neutral"}
+WHO, DOES = ("man", "woman", "boy", "dog", "girl", "cat", "bird", "horse"), ("runs", "sleeps", "reads", "eats")
+HYPOTHESES = {"entailment": "the {} is in", "neutral": "the {} hopes", "contradiction": "no {} is in"}
+EXAMPLES = [  # the words of the hypothesis determine the label
+    Example(f"{who}-{does}-{label}", f"a {who} {does}", hypothesis.format(who), label)
+    for who in WHO
+    for does in DOES
+    for label, hypothesis in HYPOTHESES.items()
+]
 
 
 @pytest.fixture(autouse=True)
@@ -29,18 +35,16 @@ def _isolated_cache(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
+def write_examples(path, examples=EXAMPLES):
+    rows = [{"premise": each.premise, "hypothesis": each.hypothesis, "label": each.label} for each in examples]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
 @pytest.fixture
 def pairs(tmp_path):
-    """Write a file of 120 pairs whose verbs determine the label."""
-    rng = np.random.default_rng(3)
-    path = tmp_path / "pairs.jsonl"
-    with path.open("w") as file:
-        for number in range(120):
-            (one, other), label = list(GOLD.items())[number % 3]
-            subjects = [NOUNS[place] for place in rng.integers(0, len(NOUNS), 2)]
-            row = {"premise": f"The {subjects[0]} {VERBS[one]}.", "hypothesis": f"The {subjects[1]} {VERBS[other]}."}
-            file.write(json.dumps({**row, "label": label}) + "\n")
-    return path
+    """Return a file of 96 pairs."""
+    return write_examples(tmp_path / "pairs.jsonl")
 
 
 def recipe(path, **options):
@@ -52,19 +56,9 @@ def test_model_is_fitted_once(pairs):
     written = (folder / "config.json").stat().st_mtime_ns
     assert fit_or_load_lexical_model(recipe(pairs)) == folder
     assert (folder / "config.json").stat().st_mtime_ns == written
-    pairs.write_text(pairs.read_text().replace("girl", "woman"))
+    pairs.write_text(pairs.read_text().replace("girl", "child"))
     assert fit_or_load_lexical_model(recipe(pairs)) != folder, "other training pairs make another model"
     assert fit_or_load_lexical_model(recipe(pairs, hypothesis_only=True)) != fit_or_load_lexical_model(recipe(pairs))
-
-
-def test_two_fits_give_same_bits(pairs, tmp_path, monkeypatch):
-    folders = []
-    for name in ("a", "b"):
-        monkeypatch.setenv("UNBAG_CACHE", str(tmp_path / name))
-        folders.append(fit_or_load_lexical_model(recipe(pairs)))
-    one, other = folders
-    assert one != other
-    assert (one / "model.safetensors").read_bytes() == (other / "model.safetensors").read_bytes()
 
 
 def test_fold_depends_only_on_sentences():
@@ -84,10 +78,9 @@ def test_example_is_scored_by_model_without_it(pairs, tmp_path):
     assert len(folders) == 3
     examples = list(source.iter_examples())
     for number, folder in enumerate(folders):
-        rest = tmp_path / f"without_{number}.jsonl"
         kept = [example for example in examples if compute_fold_index(example, 3, 13) != number]
         assert 0 < len(kept) < len(examples)
-        rest.write_text("".join(json.dumps({"premise": e[1], "hypothesis": e[2], "label": e[3]}) + "\n" for e in kept))
+        rest = write_examples(tmp_path / f"without_{number}.jsonl", kept)
         alone = LexicalModel.load(fit_or_load_lexical_model(recipe(rest)))
         assert load_lexical_model(folder).regression.weights.tobytes() == alone.regression.weights.tobytes()
         assert load_lexical_model(folder).vocabulary.words == alone.vocabulary.words
@@ -102,8 +95,8 @@ def test_smaller_training_sample_is_subset_of_larger(pairs):
     few, more = (load_lexical_model(fit_or_load_lexical_model(recipe(pairs, max_train_pairs=n))) for n in (30, 60))
     assert (few.record["pairs"], more.record["pairs"]) == (30, 60)
     assert set(few.vocabulary.words) <= set(more.vocabulary.words)
-    with pytest.raises(ValueError, match="max_train_pairs: expected at most 120 pairs, got 121"):
-        fit_or_load_lexical_model(recipe(pairs, max_train_pairs=121))
+    with pytest.raises(ValueError, match="max_train_pairs: expected at most 96 pairs, got 97"):
+        fit_or_load_lexical_model(recipe(pairs, max_train_pairs=97))
 
 
 def test_fitted_model_opens_from_folder(pairs, tmp_path):
@@ -120,7 +113,7 @@ def test_fitted_model_opens_from_folder(pairs, tmp_path):
 
 
 def test_baselines_use_only_their_inputs(pairs):
-    texts = (["The dog naps.", "The dog runs."], ["The man runs.", "The man runs."])
+    texts = (["a dog naps", "a cat runs"], ["no dog is in", "no dog is in"])
     lexical = BASELINES["lexical"](recipe(pairs)).predict(*texts)
     assert lexical.argmax(axis=1).tolist()[0] == 2
     blind = BASELINES["hypothesis-only"](recipe(pairs)).predict(*texts)
@@ -143,16 +136,6 @@ def test_majority_of_two_label_pairs_is_rejected(tmp_path):
     path.write_text("document,claim,label\nA dog runs.,A dog moves.,supported\nA dog runs.,A cat runs.,unsupported\n")
     with pytest.raises(LabelError, match="labelled entailment, neutral, contradiction, got not_entailment"):
         BASELINES["majority"](LexicalTrainingOptions((str(path),)))
-
-
-WHO, DOES = ("man", "woman", "boy", "dog", "girl", "cat", "bird", "horse"), ("runs", "sleeps", "reads", "eats")
-HYPOTHESES = {"entailment": "the {} is in", "neutral": "the {} hopes", "contradiction": "no {} is in"}
-EXAMPLES = [
-    Example(f"{who}-{does}-{label}", f"a {who} {does}", hypothesis.format(who), label)
-    for who in WHO
-    for does in DOES
-    for label, hypothesis in HYPOTHESES.items()
-]
 
 
 def build_model(examples=EXAMPLES, **options):
@@ -246,61 +229,32 @@ def test_cross_fitting_without_every_label_raises():
         build_model([example for example in EXAMPLES if example.label != "contradiction"])
 
 
-RNG = np.random.default_rng(0)
-MODEL_NOUNS = ["cat", "dog", "man", "girl", "boy"]
+def _select_words(examples):
+    return [(tuple(sorted(each.premise.split())), tuple(sorted(each.hypothesis.split()))) for each in examples]
 
 
-def _sample_pairs(n=300):
-    """Build pairs in which *nap* with *run* is a contradiction, and equal verbs are an entailment."""
-    pairs, labels = [], []
-    for _ in range(n):
-        noun = str(RNG.choice(MODEL_NOUNS))
-        label = str(RNG.choice(["entailment", "neutral", "contradiction"]))
-        verbs = {"entailment": ("run", "run"), "contradiction": ("nap", "run"), "neutral": ("sing", "walk")}[label]
-        pairs.append((tuple(sorted((noun, verbs[0]))), tuple(sorted((noun, verbs[1])))))
-        labels.append(label)
-    return pairs, labels
-
-
-@pytest.fixture(scope="module")
-def model():
-    return fit_lexical_model(*_sample_pairs())
-
-
-def test_lexical_model_predicts_labels_from_words(model):
-    probabilities = model.probabilities([(("dog", "nap"), ("dog", "run")), (("dog", "run"), ("dog", "run"))])
-    assert probabilities.argmax(axis=1).tolist() == [2, 0]
-    assert probabilities.sum(axis=1) == pytest.approx(1)
-
-
-def test_penalty_minimizes_held_out_loss(model):
+def test_model_with_selected_penalty_ranks_features_and_round_trips(tmp_path):
+    model = fit_lexical_model(_select_words(EXAMPLES), [example.label for example in EXAMPLES])
     losses = model.record["held_out_loss"]
     assert losses[f"{model.record['l2']:g}"] == min(losses.values())
     assert len(losses) == 5
+    probabilities = model.probabilities(_select_words(EXAMPLES))
+    assert probabilities[:3].argmax(axis=1).tolist() == [0, 1, 2]
+    assert probabilities.sum(axis=1) == pytest.approx(1)
 
-
-def test_misleading_features_are_ranked(model):
-    # The words of the pair indicate contradiction, but the gold label is entailment.
-    pair = [(("girl", "nap"), ("girl", "run"))]
+    # The words of the third pair indicate contradiction, but the gold label is entailment.
+    pair, gold = _select_words(EXAMPLES[2:3]), np.array([0])
     [found] = rank_misleading_features(
-        model.vocabulary,
-        model.regression.weights,
-        model.vocabulary.matrix(pair),
-        model.probabilities(pair),
-        np.array([0]),
-        5,
+        model.vocabulary, model.regression.weights, model.vocabulary.matrix(pair), model.probabilities(pair), gold, 5
     )
     assert {contribution.label for contribution in found} == {"contradiction"}
     assert found[0].logit == max(contribution.logit for contribution in found) > 0
-    assert any("nap" in contribution[:2] for contribution in found[:2])
-    assert compute_lms(model.probabilities(pair), np.array([0]))[0] > 0.5
+    assert any("no" in contribution[:2] for contribution in found[:2])
+    assert compute_lms(model.probabilities(pair), gold)[0] > 0.5
 
-
-def test_saved_model_round_trips(model, tmp_path):
     model.save(tmp_path)
     again = LexicalModel.load(tmp_path)
-    pairs, _ = _sample_pairs(20)
-    assert again.probabilities(pairs).tobytes() == model.probabilities(pairs).tobytes()
+    assert again.probabilities(_select_words(EXAMPLES)).tobytes() == probabilities.tobytes()
     assert again.record == model.record
     assert sorted(path.name for path in tmp_path.iterdir()) == ["checksums.json", "config.json", "model.safetensors"]
 
@@ -313,6 +267,6 @@ def test_load_other_folder_raises(tmp_path):
         LexicalModel.load(tmp_path)
 
 
-def test_fit_too_few_pairs_raises():
+def test_fit_of_too_few_pairs_raises():
     with pytest.raises(ValueError, match="set a penalty"):
         fit_lexical_model([(("dog",), ("cat",))], ["neutral"])

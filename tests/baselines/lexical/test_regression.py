@@ -5,7 +5,6 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from unbag.baselines.lexical.features import compute_lms
 from unbag.baselines.lexical.optimizer import NotConvergedError, minimize
 from unbag.baselines.lexical.regression import fit_softmax_regression
 
@@ -57,11 +56,6 @@ def test_few_pairs_are_fitted():
         gradient = matrix.T @ error + 0.3 * model.weights
         assert np.abs(gradient).max() < 1e-9
         assert model.steps < 500
-
-
-def test_lms_is_probability_of_likeliest_wrong_label():
-    probabilities = np.array([[0.1, 0.3, 0.6], [0.1, 0.3, 0.6], [0.1, 0.3, 0.6]])
-    assert compute_lms(probabilities, np.array([2, 1, 0])).tolist() == [0.3, 0.6, 0.6]
 
 
 def test_fit_of_invalid_input_raises():

@@ -21,8 +21,6 @@ from unbag.baselines.natlog.relations import Relation, classify_relation
 
 _SIGNS = dict(zip("≡⊏⊐^|‿#", Relation, strict=True))
 
-_SOME = Determiner(DeterminerKind.SOME)
-
 
 @pytest.mark.parametrize(
     ("determiner", "first", "second"),
@@ -34,32 +32,27 @@ _SOME = Determiner(DeterminerKind.SOME)
     ],
 )
 def test_projectivity_equals_paper(determiner, first, second):
-    assert [build_restrictor_projection(determiner)(relation) for relation in Relation] == [
-        _SIGNS[sign] for sign in first
-    ]
-    assert [build_scope_projection(determiner)(relation) for relation in Relation] == [_SIGNS[sign] for sign in second]
+    for build, signs in ((build_restrictor_projection, first), (build_scope_projection, second)):
+        assert list(map(build(determiner), Relation)) == [_SIGNS[sign] for sign in signs]
 
 
-_IN_MODELS = {
-    Quantifier.EVERY: EVERY,
-    Quantifier.NO: NO,
-    Quantifier.NOT_EVERY: Determiner(DeterminerKind.NOT_EVERY),
-    Quantifier.AT_LEAST: _SOME,
-    Quantifier.EXACTLY: Determiner(DeterminerKind.EXACTLY),
-    Quantifier.ALL_BUT: Determiner(DeterminerKind.ALL_BUT),
-}
-
-
-@pytest.mark.parametrize("quantifier", _IN_MODELS)
-@pytest.mark.parametrize("relation", [Relation.FORWARD_ENTAILMENT, Relation.REVERSE_ENTAILMENT])
-@pytest.mark.parametrize("part", ["subject", "verb"])
-def test_projections_of_inclusions_match_finite_models(quantifier, relation, part):
+@pytest.mark.parametrize(
+    ("quantifier", "determiner"),
+    [
+        (Quantifier.EVERY, EVERY),
+        (Quantifier.NO, NO),
+        (Quantifier.NOT_EVERY, Determiner(DeterminerKind.NOT_EVERY)),
+        (Quantifier.AT_LEAST, Determiner(DeterminerKind.SOME)),
+        (Quantifier.EXACTLY, Determiner(DeterminerKind.EXACTLY)),
+        (Quantifier.ALL_BUT, Determiner(DeterminerKind.ALL_BUT)),
+    ],
+)
+def test_projections_of_inclusions_match_finite_models(quantifier, determiner):
     clause = ClauseLogicalForm(NounPhrase(quantifier))
-    found = classify_relation(
-        find_truth_value_models(PairLogicalForm(clause, clause, WordRelations(**{part: relation})))
-    )
-    projection = (build_restrictor_projection if part == "subject" else build_scope_projection)(_IN_MODELS[quantifier])
-    assert projection(relation) is (found or Relation.INDEPENDENCE)
+    for relation in (Relation.FORWARD_ENTAILMENT, Relation.REVERSE_ENTAILMENT):
+        for part, build in (("subject", build_restrictor_projection), ("verb", build_scope_projection)):
+            models = find_truth_value_models(PairLogicalForm(clause, clause, WordRelations(**{part: relation})))
+            assert build(determiner)(relation) is (classify_relation(models) or Relation.INDEPENDENCE)
 
 
 @pytest.mark.parametrize(
@@ -77,11 +70,7 @@ def test_projections_of_inclusions_match_finite_models(quantifier, relation, par
         (Determiner(DeterminerKind.SHARE, 60), Determiner(DeterminerKind.MOST), Relation.FORWARD_ENTAILMENT),
         (Determiner(DeterminerKind.SHARE, 40), Determiner(DeterminerKind.SHARE, 30), Relation.FORWARD_ENTAILMENT),
         (Determiner(DeterminerKind.OTHER, words="every other"), EVERY, None),
-        (
-            Determiner(DeterminerKind.OTHER, words="both"),
-            Determiner(DeterminerKind.OTHER, words="both"),
-            Relation.EQUIVALENCE,
-        ),
+        (*[Determiner(DeterminerKind.OTHER, words="both")] * 2, Relation.EQUIVALENCE),
     ],
 )
 def test_determiner_relation_follows_from_conditions(first, second, expected):

@@ -34,6 +34,7 @@ def labeler(parser, wordnet):
         ("A man is slowly eating an apple.", "A man is eating an apple slowly.", "entailment"),
         ("A man sings every morning.", "A man sings every Monday morning.", "entailment"),
         ("A crowd sees a large man.", "A large crowd sees a man.", "neutral"),
+        ("No dog barks.", "No dog barks.", "entailment"),
     ],
 )
 def test_sentences_are_labelled_by_context(labeler, premise, hypothesis, label):
@@ -55,6 +56,7 @@ def test_sentences_are_labelled_by_context(labeler, premise, hypothesis, label):
         ("Every boy, who was tired, slept.", "Every boy slept.", "the non-restrictive clause 'who was tired'"),
         ("It is raining.", "Seven cars stood near Rome.", ""),
         ("A soldier met and a nurse met.", "Snow is white.", ""),
+        ("A dog sees a cat and " * 300 + "a man sleeps.", "A dog sleeps.", "a sentence has more than 300 words"),
     ],
 )
 def test_uncovered_pair_has_reason_instead_of_label(labeler, premise, hypothesis, why):
@@ -66,23 +68,24 @@ def test_uncovered_pair_has_reason_instead_of_label(labeler, premise, hypothesis
     assert format_explanation(verdict) == [f"no label: {verdict.unsupported}"]
 
 
-@pytest.mark.parametrize("number", ["²", "③", "10²"])
-def test_other_digits_are_no_number(labeler, number):
-    assert labeler.label(f"{number} dogs run.", f"{number} poodles run.").label in (None, "neutral")
+def test_other_digits_are_no_number(labeler):
+    for number in ("²", "③", "10²"):
+        assert labeler.label(f"{number} dogs run.", f"{number} poodles run.").label in (None, "neutral")
 
 
-def test_explanation_contains_edit_context_and_relations(labeler):
-    verdict = labeler.label("No dog is chasing a cat.", "No poodle is chasing a cat.")
-    assert format_explanation(verdict) == [
-        '1. "dog" becomes "poodle": reverse entailment ⊐ (WordNet: poodle is a kind of dog); inside "no", downward: '
-        "forward entailment ⊏. So far: forward entailment ⊏"
-    ]
-
-
-def test_explanation_of_equal_sentences_is_equivalence(labeler):
-    verdict = labeler.label("No dog barks.", "No dog barks.")
-    assert verdict.label == "entailment"
-    assert format_explanation(verdict) == ["the sentences are equivalent (≡)"]
+@pytest.mark.parametrize(
+    ("hypothesis", "explanation"),
+    [
+        ("No dog is chasing a cat.", "the sentences are equivalent (≡)"),
+        (
+            "No poodle is chasing a cat.",
+            '1. "dog" becomes "poodle": reverse entailment ⊐ (WordNet: poodle is a kind of dog); inside "no", '
+            "downward: forward entailment ⊏. So far: forward entailment ⊏",
+        ),
+    ],
+)
+def test_explanation_contains_edit_context_and_relations(labeler, hypothesis, explanation):
+    assert format_explanation(labeler.label("No dog is chasing a cat.", hypothesis)) == [explanation]
 
 
 def test_proof_generalizes_before_excluding(labeler):
@@ -94,34 +97,28 @@ def test_proof_generalizes_before_excluding(labeler):
 def test_most_synthetic_pairs_get_correct_label(labeler):
     """Every eighth pair of the development and held-out pairs."""
     pairs = list(iter_pairs())[::8]
-    verdicts = list(labeler.iter_verdicts([pair.premise for pair in pairs], [pair.hypothesis for pair in pairs]))
-    read = [(pair, verdict) for pair, verdict in zip(pairs, verdicts, strict=True) if verdict.label is not None]
-    right = [(verdict.label == "entailment") is (pair.label == "entailment") for pair, verdict in read]
-    assert len(read) / len(pairs) > 0.6
+    verdicts = labeler.iter_verdicts([pair.premise for pair in pairs], [pair.hypothesis for pair in pairs])
+    right = [
+        (verdict.label == ENTAILMENT) is (pair.label == ENTAILMENT)
+        for pair, verdict in zip(pairs, verdicts, strict=True)
+        if verdict.label is not None
+    ]
+    assert len(right) / len(pairs) > 0.6
     assert sum(right) / len(right) > 0.9
 
 
-def test_uncovered_pairs_get_equal_probabilities(labeler):
-    predictor = NatlogPredictor(labeler)
+def test_uncovered_pairs_get_equal_probabilities(labeler, pipeline, wordnet):
+    predictor, name = load_predictor("natlog", pipeline=pipeline)
+    assert name == "natlog"
+    assert predictor.identity == NatlogPredictor(labeler).identity
+    assert predictor.identity.keys() == {"kind", "pipeline", "lexicon"}
+    assert predictor.identity["lexicon"] == wordnet.identity
     assert isinstance(predictor, Predictor)
     found = predictor.predict(["No dog barks.", "A man eats an apple."], ["Some dog barks.", "A man eats a bicycle."])
     assert found.tolist()[0] == [float(label == "contradiction") for label in LABELS]
     assert len(set(found.tolist()[1])) == 1
     validate_probabilities(found, 2, predictor.label_space)
     assert predictor.predict([], []).shape == (0, 3)
-    assert set(predictor.identity) == {"kind", "pipeline", "lexicon"}
-
-
-def test_natlog_is_a_model_name(pipeline, wordnet):
-    predictor, name = load_predictor("natlog", pipeline=pipeline)
-    assert name == "natlog"
-    assert predictor.identity["lexicon"] == wordnet.identity
-
-
-def test_sentence_with_too_many_words_has_no_label(labeler):
-    verdict = labeler.label("A dog sees a cat and " * 300 + "a man sleeps.", "A dog sleeps.")
-    assert verdict.label is None
-    assert verdict.unsupported == "a sentence has more than 300 words"
 
 
 class Probe(NamedTuple):

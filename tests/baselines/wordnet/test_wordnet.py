@@ -1,14 +1,12 @@
 """Tests of the WordNet database, its relations and the predictor."""
 
 import io
-import sys
 import tarfile
 
 import numpy as np
 import pytest
 
 from tests.baselines.wordnet.tiny_lexicon import TinyLexicon
-from unbag.baselines.wordnet import database as module
 from unbag.baselines.wordnet import install
 from unbag.baselines.wordnet.predictor import WordNetPredictor
 from unbag.baselines.wordnet.relations import WordNetRelation, find_wordnet_relation
@@ -16,18 +14,13 @@ from unbag.data.labels import LABELS
 from unbag.inference.predictor import Predictor, validate_probabilities
 
 
-@pytest.mark.parametrize(
-    ("phrase", "entry"),
-    [
-        ("wolves", "wolf"),  # an irregular plural
-        ("ate", "eat"),
-        ("happier", "happy"),
-        ("dining rooms", "dining_room"),
-        ("sat down", "sit_down"),
-    ],
-)
-def test_inflected_words_and_phrases_are_found(wordnet, phrase, entry):
-    assert entry in wordnet.base_forms(phrase)
+def test_inflected_words_and_phrases_are_found(wordnet):
+    forms = {"wolves": "wolf", "ate": "eat", "happier": "happy", "abaci": "abacus"}  # with an irregular plural
+    for phrase, entry in (forms | {"dining rooms": "dining_room", "sat down": "sit_down"}).items():
+        assert entry in wordnet.base_forms(phrase)
+    # An entry of the exception list of Princeton that is not parsed as two words.
+    assert wordnet.base_forms("underwent") == {"undergo"}
+    assert wordnet.base_forms("under") == {"under"}
 
 
 @pytest.mark.parametrize(
@@ -43,22 +36,6 @@ def test_inflected_words_and_phrases_are_found(wordnet, phrase, entry):
 )
 def test_relations_equal_wordnet(wordnet, first, second, expected):
     assert find_wordnet_relation(wordnet, first, second) is expected
-
-
-def test_missing_wordnet_error_names_command(monkeypatch, tmp_path):
-    nltk = pytest.importorskip("nltk")
-    monkeypatch.setattr(nltk.data, "path", [])
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert not module.is_wordnet_installed()
-    with pytest.raises(ValueError, match=r"got none; run `python -m unbag.baselines.wordnet.install`"):
-        module.open_wordnet.__wrapped__()
-
-
-def test_missing_nltk_error_names_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "nltk", None)
-    assert not module.is_wordnet_installed()
-    with pytest.raises(ImportError, match=r"pip install 'unbag\[wordnet\]'"):
-        module.open_wordnet.__wrapped__()
 
 
 def test_failed_download_leaves_no_files(monkeypatch, tmp_path):
@@ -82,13 +59,6 @@ def test_line_ends_are_single_bytes_for_offsets(monkeypatch, tmp_path):
     monkeypatch.setattr(install, "_download", lambda into: archive)
     target = install.install_wordnet(tmp_path / "data")
     assert {file.name: file.read_bytes() for file in target.iterdir()} == {"noun.exc": b"wolves wolf\n\n"}
-
-
-def test_exception_lists_equal_those_of_princeton(wordnet):
-    # Entries that no detachment rule derives. "under went" is not parsed as two words.
-    assert "abacus" in wordnet.base_forms("abaci")
-    assert wordnet.base_forms("underwent") == {"undergo"}
-    assert wordnet.base_forms("under") == {"under"}
 
 
 LEXICON = TinyLexicon()
@@ -119,11 +89,6 @@ def test_find_relation_is_symmetric():
         assert find_wordnet_relation(LEXICON, b, a) == mirrored.get(found, found)
 
 
-@pytest.fixture
-def predictor():
-    return WordNetPredictor(TinyLexicon())
-
-
 @pytest.mark.parametrize(
     ("premise", "hypothesis", "expected"),
     [
@@ -139,11 +104,12 @@ def predictor():
         ("A dog runs.", "A dog sits while it is hot.", None),
     ],
 )
-def test_label_follows_relation_of_replaced_words(predictor, premise, hypothesis, expected):
-    assert predictor.predict_label(premise, hypothesis) == expected
+def test_label_follows_relation_of_replaced_words(premise, hypothesis, expected):
+    assert WordNetPredictor(LEXICON).predict_label(premise, hypothesis) == expected
 
 
-def test_predictions_are_labels_or_ties(predictor):
+def test_predictions_are_labels_or_ties():
+    predictor = WordNetPredictor(LEXICON)
     assert isinstance(predictor, Predictor)
     found = predictor.predict(["A hot day.", "A dog runs."], ["A cold day.", "A rose runs."])
     assert np.array_equal(found, validate_probabilities(found, 2, LABELS))
@@ -153,15 +119,12 @@ def test_predictions_are_labels_or_ties(predictor):
     assert predictor.predict([], []).shape == (0, 3)
 
 
-def test_edges_limit_relation_distance(predictor):
+def test_edges_limit_relation_distance_and_are_in_identity(wordnet):
     # poodle - dog - canine - carnivore: 3 edges, one more than in the paper.
-    assert predictor.predict_label("A poodle runs.", "A cat runs.") is None
-    assert WordNetPredictor(TinyLexicon(), edges=3).predict_label("A poodle runs.", "A cat runs.") == "contradiction"
+    for edges, label in ((2, None), (3, "contradiction")):
+        assert WordNetPredictor(LEXICON, edges=edges).predict_label("A poodle runs.", "A cat runs.") == label
     with pytest.raises(ValueError, match="edges: expected at least 1, got 0"):
-        WordNetPredictor(TinyLexicon(), edges=0)
-
-
-def test_predictor_identity_contains_wordnet_and_edges(wordnet):
+        WordNetPredictor(LEXICON, edges=0)
     predictor = WordNetPredictor.load(edges=3)
     assert predictor.identity == {"kind": "wordnet", "wordnet": wordnet.identity, "edges": "3"}
     assert predictor.identity != WordNetPredictor.load().identity
