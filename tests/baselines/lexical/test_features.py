@@ -1,10 +1,11 @@
 """Tests of words and features of the lexical model."""
 
-import json
 from collections import Counter
 from itertools import islice, product
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,6 +24,7 @@ from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS
 from unbag.data.sources import Example, open_data
 from unbag.data.text.tagging import Tagger
+from unbag.data.text.tokens import tokenize
 from unbag.scoring.permutation_acceptance import permutation_acceptance
 
 PIECES = ["dogs", "x-wed", "id", "don't", "cannot", "8am", "(well)", "U.S.", "it's", "-", "sun-lit", "Wed,", "gonna."]
@@ -44,8 +46,6 @@ class _SuffixTagger:
 @given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=6), st.randoms())
 def test_permuted_sentence_has_same_words(pieces, random):
     """The tokens are permuted and joined by spaces as in `permuted`, then tokenized again."""
-    from unbag.data.text.tokens import tokenize
-
     sentence = " ".join(pieces)
     tokens = list(tokenize(sentence).texts)
     random.shuffle(tokens)
@@ -73,16 +73,11 @@ def test_type_model_needs_no_tagger(monkeypatch):
         assert model.select_words(["The dog."], ["A dog."]) == [(("dog", "the"), ("a", "dog"))]
 
 
-def test_pipeline_without_penn_tags_raises(monkeypatch):
+def test_unsuitable_pipeline_or_language_raises(monkeypatch):
     monkeypatch.setattr(lexical_words, "Tagger", type("Other", (_SuffixTagger,), {"fine": frozenset({"NN", "VERB"})}))
     with pytest.raises(ValueError, match=r"Penn Treebank tags for English, got 'mine' without EX, JJ.*'all'"):
         WordSelector("mine", "en")
-
-
-def test_word_selector_with_invalid_options_raises():
-    with pytest.raises(
-        ValueError, match=r"tags='type': expected English pairs, got the language 'zh'; use tags in context"
-    ):
+    with pytest.raises(ValueError, match="tags='type': expected English pairs, got the language 'zh'; use tags in con"):
         WordSelector("any", "zh", BY_TYPE)
 
 
@@ -96,12 +91,10 @@ def test_words_of_figure_2_are_selected(pipeline, tmp_path, monkeypatch):
         "A group of people prepare hot air balloons for takeoff.",
         "There are hot air balloons on the ground and air.",
     ]
-    read = WordSelector(pipeline, "en").select_words(sentences)
-    first, second, third, fourth = (read[sentence] for sentence in sentences)
-    assert "sitting" in first
-    assert {"not", "standing"} <= set(second)
-    assert {"hot", "balloons"} <= set(third)
-    assert {"there", "hot", "balloons"} <= set(fourth)
+    found = WordSelector(pipeline, "en").select_words(sentences)
+    words = ({"sitting"}, {"not", "standing"}, {"hot", "balloons"}, {"there", "hot", "balloons"})
+    for sentence, expected in zip(sentences, words, strict=True):
+        assert expected <= set(found[sentence])
 
 
 def test_not_there_and_auxiliaries_are_content_words():
@@ -110,49 +103,28 @@ def test_not_there_and_auxiliaries_are_content_words():
     assert select_content_words(tagged) == ("are", "n't", "there")
 
 
-Q = 5
-
-
-@pytest.fixture(scope="module")
-def snli(shared):
-    def load_examples(split, n):
-        corpus = CORPORA["snli"]
-        [path] = (shared / "hub" / "datasets" / corpus.hub_id).glob(f"*/{split}-*.parquet")
-        return list(islice(open_data(path, labels=corpus.labels).iter_examples(), n))
-
-    return load_examples
-
-
-@pytest.fixture(scope="module")
-def permuted_pairs(snli):
-    tables = list(iter_permuted_set_tables(snli("validation", 600), Permuter(Q), min_words=8, language="en"))
-    return {name: [cell for table in tables for cell in table[name].to_pylist()] for name in tables[0].column_names}
+def _get_snli_file(shared, split):
+    [path] = (shared / "hub" / "datasets" / CORPORA["snli"].hub_id).glob(f"*/{split}-*.parquet")
+    return path
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("name", ["lexical", "hypothesis-only"])
-def test_bag_of_words_predicts_the_same_for_permutations(name, snli, permuted_pairs, pipeline, tmp_path, monkeypatch):
+def test_bag_of_words_predicts_the_same_for_permutations(shared, pipeline, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    train = tmp_path / "train.jsonl"
-    train.write_text(
-        "".join(
-            json.dumps({"premise": e.premise, "hypothesis": e.hypothesis, "label": e.label}) + "\n"
-            for e in snli("train", 800)
-        )
-    )
-    recipe = LexicalTrainingOptions((str(train),), pipeline=pipeline, l2=5.0)
-    probabilities = BASELINES[name](recipe).predict(permuted_pairs["premise"], permuted_pairs["hypothesis"])
-    pairs = probabilities.reshape(-1, Q + 1, 3)
-    assert len(pairs) > 150
-    assert (pairs == pairs[:, :1]).all(), "the same bits"
-    scores = permutation_acceptance(
-        probabilities.argmax(axis=1),
-        permuted_pairs["label"],
-        permuted_pairs["source_id"],
-        permuted_pairs["permutation"],
-    )
-    assert (scores["p_c"].value, scores["n_f"]) == (1, 0)
-    assert scores["omega_max"].value == scores["accuracy"].value
+    validation = open_data(_get_snli_file(shared, "validation"), labels=CORPORA["snli"].labels)
+    examples = islice(validation.iter_examples(), 600)
+    rows = pa.concat_tables(iter_permuted_set_tables(examples, Permuter(5), min_words=8, language="en")).to_pydict()
+    columns = {"references": rows["label"], "source_id": rows["source_id"], "permutation": rows["permutation"]}
+    pq.write_table(pq.read_table(_get_snli_file(shared, "train"))[:800], tmp_path / "train.parquet")
+    recipe = LexicalTrainingOptions((str(tmp_path / "train.parquet"),), pipeline=pipeline, l2=5.0)
+    for name in ("lexical", "hypothesis-only"):
+        probabilities = BASELINES[name](recipe).predict(rows["premise"], rows["hypothesis"])
+        pairs = probabilities.reshape(-1, 6, 3)
+        assert len(pairs) > 150
+        assert (pairs == pairs[:, :1]).all(), "the same bits"
+        scores = permutation_acceptance(probabilities.argmax(axis=1), **columns)
+        assert (scores["p_c"].value, scores["n_f"]) == (1, 0)
+        assert scores["omega_max"].value == scores["accuracy"].value
 
 
 WORDS = st.lists(st.sampled_from(["dog", "cat", "run", "red", "old"]), unique=True).map(
@@ -169,11 +141,8 @@ def _iter_features(premise, hypothesis):
 
 @given(WORDS, WORDS)
 def test_swapped_sentences_mirror_features(premise, hypothesis):
-    both, _ = FeatureVocabulary.fit([(premise, hypothesis), (hypothesis, premise)])
-    one, other = (
-        Counter(both.get_features(both.matrix([pair]).indices))
-        for pair in ((premise, hypothesis), (hypothesis, premise))
-    )
+    both, matrix = FeatureVocabulary.fit([(premise, hypothesis), (hypothesis, premise)])
+    one, other = (Counter(both.get_features(matrix[row].indices)) for row in range(2))
     assert Counter((word, other_word) for other_word, word in one) == other
 
 
@@ -219,17 +188,13 @@ def test_matrix_ignores_words_outside_vocabulary():
 @pytest.mark.slow
 def test_scores_agree_with_figure_2(shared, pipeline, tmp_path, monkeypatch):
     """The model of the paper is fitted to SNLI and MNLI, this one to a sample, so the third feature is not compared."""
-    corpus = CORPORA["snli"]
-    [path] = (shared / "hub" / "datasets" / corpus.hub_id).glob("*/train-*.parquet")
+    path = _get_snli_file(shared, "train")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(
-        fitting, "open_training_sources", lambda names, language: [open_data(path, labels=corpus.labels)]
+        fitting, "open_training_sources", lambda names, language: [open_data(path, labels=CORPORA["snli"].labels)]
     )
-    model = load_lexical_model(
-        fit_or_load_lexical_model(
-            LexicalTrainingOptions((str(path),), pipeline=pipeline, tags=BY_CONTEXT, max_train_pairs=11_294, l2=10.0)
-        )
-    )
+    recipe = LexicalTrainingOptions((str(path),), pipeline=pipeline, tags=BY_CONTEXT, max_train_pairs=11_294, l2=10.0)
+    model = load_lexical_model(fit_or_load_lexical_model(recipe))
 
     pair = ("Two people are sitting in a station.", "A couple of people are inside and not standing.")
     [score] = score_examples([model], [Example("", *pair, "entailment")])

@@ -12,52 +12,40 @@ from unbag.baselines.lexical import optimizer
 from unbag.baselines.lexical.embeddings import compute_mean_embeddings, load_embeddings
 from unbag.baselines.lexical.optimizer import NotConvergedError
 from unbag.baselines.lexical.rearrangement import NO_PARTITION, SPLITS, fit_mean_embedding_model, rearrange_examples
+from unbag.data.labels import LABELS, get_label_id
+from unbag.data.sources import open_data
 from unbag.scoring.uncertainty_partitions import PARTITIONS
 
-TRAIN, VALIDATION, TEST = range(3)
+VALIDATION, TEST = SPLITS.index("validation"), SPLITS.index("test")
 
 
-def build_ids(uncertainty):
-    """Build ids in the order of the examples."""
-    return [f"{number:04d}" for number in range(len(uncertainty))]
+def rearrange(uncertainty, k_te, k_dv, seed=0):
+    """Rearrange examples whose ids are in their order."""
+    ids = [f"{number:04d}" for number in range(len(uncertainty))]
+    return rearrange_examples(uncertainty, ids, k_te, k_dv, seed=seed)
 
 
-@st.composite
-def problems(draw):
-    values = draw(st.lists(st.sampled_from([0.0, 0.25, 0.3, 0.5, 0.9, 1.0]), min_size=1, max_size=90))
-    k_te = draw(st.integers(1, len(values)))
-    k_dv = draw(st.integers(0, len(values) - k_te))
-    return np.array(values), k_te, k_dv, draw(st.integers(0, 5))
-
-
-def test_splits_equal_manual_example():
-    uncertainty = np.array([0.2, 0.8, 0.8, 0.1, 0.9, 0.3, 0.8])
-    split, partition = rearrange_examples(uncertainty, build_ids(uncertainty), 3, 0, seed=0)
+def test_splits_equal_manual_examples():
+    split, partition = rearrange(np.array([0.2, 0.8, 0.8, 0.1, 0.9, 0.3, 0.8]), 3, 0)
     # 0.9, then the first two of three pairs with 0.8, of which the second has the easiest partition.
     assert [SPLITS[number] for number in split] == ["train", "test", "test", "train", "test", "train", "train"]
     assert partition.tolist() == [-1, 1, 0, -1, 2, -1, -1]
-
-
-@given(problems())
-def test_test_set_is_most_uncertain_with_ties_by_id(problem):
-    uncertainty, k_te, k_dv, seed = problem
-    split, _ = rearrange_examples(uncertainty, build_ids(uncertainty), k_te, k_dv, seed=seed)
-    expected = sorted(range(len(uncertainty)), key=lambda i: (-uncertainty[i], i))[:k_te]
-    assert sorted(expected) == np.flatnonzero(split == TEST).tolist()
-    assert [int((split == number).sum()) for number in range(3)] == [len(uncertainty) - k_te - k_dv, k_dv, k_te]
-
-
-def test_ties_are_broken_by_id_in_any_order():
+    # Ties are broken by id, in any order of the examples.
     uncertainty, ids = np.array([0.8, 0.2, 0.8, 0.8, 0.1]), ["d", "e", "b", "c", "a"]
     split, partition = rearrange_examples(uncertainty, ids, 2, 0, seed=0)
     assert [ids[i] for i in np.flatnonzero(split == TEST)] == ["b", "c"]
     assert partition.tolist() == [-1, -1, 1, 0, -1]
 
 
-@given(problems())
-def test_partitions_are_equal_and_ordered(problem):
-    uncertainty, k_te, k_dv, seed = problem
-    split, partition = rearrange_examples(uncertainty, build_ids(uncertainty), k_te, k_dv, seed=seed)
+@given(st.lists(st.sampled_from([0.0, 0.25, 0.3, 0.5, 0.9, 1.0]), min_size=1, max_size=90), st.data())
+def test_test_set_is_most_uncertain_in_equal_ordered_partitions(values, data):
+    uncertainty = np.array(values)
+    k_te = data.draw(st.integers(1, len(values)))
+    k_dv = data.draw(st.integers(0, len(values) - k_te))
+    split, partition = rearrange(uncertainty, k_te, k_dv, data.draw(st.integers(0, 5)))
+    expected = sorted(range(len(values)), key=lambda i: (-uncertainty[i], i))[:k_te]
+    assert sorted(expected) == np.flatnonzero(split == TEST).tolist()
+    assert [int((split == number).sum()) for number in range(3)] == [len(values) - k_te - k_dv, k_dv, k_te]
     assert ((partition == NO_PARTITION) == (split != TEST)).all()
     numbers, sizes = np.unique(partition[split == TEST], return_counts=True)
     assert numbers.tolist() == list(range(min(PARTITIONS, k_te)))
@@ -68,9 +56,7 @@ def test_partitions_are_equal_and_ordered(problem):
 
 def test_seed_changes_only_validation_set():
     uncertainty = np.random.default_rng(0).random(400)
-    one, same, other = (
-        rearrange_examples(uncertainty, build_ids(uncertainty), 50, 100, seed=seed) for seed in (1, 1, 2)
-    )
+    one, same, other = (rearrange(uncertainty, 50, 100, seed) for seed in (1, 1, 2))
     assert (one.split == same.split).all()
     assert (one.split != other.split).any()
     assert ((one.split == TEST) == (other.split == TEST)).all()
@@ -79,10 +65,7 @@ def test_seed_changes_only_validation_set():
 
 def test_validation_set_is_uniform_sample():
     uncertainty = np.linspace(0, 1, 4000)
-    drawn = sum(
-        (rearrange_examples(uncertainty, build_ids(uncertainty), 1000, 1000, seed=seed).split == VALIDATION).astype(int)
-        for seed in range(60)
-    )
+    drawn = sum((rearrange(uncertainty, 1000, 1000, seed).split == VALIDATION).astype(int) for seed in range(60))
     shares = drawn[:3000].reshape(30, 100).mean(axis=1) / 60
     assert shares == pytest.approx(1 / 3, abs=0.03)  # 7 standard errors
 
@@ -90,7 +73,7 @@ def test_validation_set_is_uniform_sample():
 @pytest.mark.parametrize(("k_te", "k_dv"), [(0, 1), (1, -1), (3, 1)])
 def test_rearrange_with_impossible_sizes_raises(k_te, k_dv):
     with pytest.raises(ValueError, match=re.escape(f"(3), got k_te={k_te} and k_dv={k_dv}")):
-        rearrange_examples(np.array([0.1, 0.2, 0.3]), ["a", "b", "c"], k_te, k_dv, seed=0)
+        rearrange(np.array([0.1, 0.2, 0.3]), k_te, k_dv)
 
 
 def _sample_data(seed=0, n=3000, rows=200, dimensions=12, labels=3):
@@ -123,46 +106,36 @@ def test_fit_equals_other_solver_without_whitening(seed, labels):
     # the third.
     peer = LogisticRegression(C=np.inf, fit_intercept=False, solver="newton-cholesky", tol=1e-10).fit(means, gold)
     theirs = 1 - peer.predict_proba(means)[np.arange(len(gold)), gold]
-    assert (
-        np.abs(fit_mean_embedding_model(counts, vectors, gold).compute_uncertainty(counts, gold) - theirs).max() < 1e-6
-    )
+    ours = fit_mean_embedding_model(counts, vectors, gold).compute_uncertainty(counts, gold)
+    assert np.abs(ours - theirs).max() < 1e-6
 
 
-CHANGES = {
-    "invertible map": lambda counts, vectors: (counts, vectors @ np.random.default_rng(5).normal(size=(12, 12))),
-    "redundant dimensions": lambda counts, vectors: (
-        counts,
-        np.hstack([vectors, (vectors[:, :3] + vectors[:, 3:6]).astype(np.float32), np.zeros((200, 2))]),
-    ),
-}
+@pytest.fixture(scope="module")
+def fitted():
+    """Return sample data with a model fitted to it."""
+    data = _sample_data()
+    return *data, fit_mean_embedding_model(*data)
 
 
-@pytest.mark.parametrize("change", CHANGES)
-def test_change_without_influence_changes_only_rounding(change):
-    counts, vectors, gold = _sample_data()
-    expected = fit_mean_embedding_model(counts, vectors, gold).compute_uncertainty(counts, gold)
-    counts, vectors = CHANGES[change](counts, vectors.astype(float))
-    found = fit_mean_embedding_model(counts, vectors, gold).compute_uncertainty(counts, gold)
-    # The sums in redundant dimensions are rounded to float32.
-    assert np.abs(found - expected).max() < (1e-5 if change == "redundant dimensions" else 1e-6)
+def test_change_without_influence_changes_only_rounding(fitted):
+    counts, vectors, gold, model = fitted
+    expected = model.compute_uncertainty(counts, gold)
+    mapped = vectors.astype(float) @ np.random.default_rng(5).normal(size=(12, 12))  # by an invertible map
+    redundant = np.hstack([vectors, vectors[:, :3] + vectors[:, 3:6], np.zeros((200, 2), dtype=np.float32)])
+    for changed, tolerance in ((mapped, 1e-6), (redundant, 1e-5)):  # sums in float32 are rounded
+        found = fit_mean_embedding_model(counts, changed, gold).compute_uncertainty(counts, gold)
+        assert np.abs(found - expected).max() < tolerance
 
 
-def test_pair_without_known_tokens_has_chance_uncertainty():
-    counts, vectors, gold = _sample_data()
-    model = fit_mean_embedding_model(counts, vectors, gold)
+def test_pair_without_known_tokens_has_chance_uncertainty(fitted):
     nothing = sparse.csr_matrix((1, 200), dtype=np.float32)
-    assert model.compute_uncertainty(nothing, np.array([1])) == pytest.approx([2 / 3])
+    assert fitted[-1].compute_uncertainty(nothing, np.array([1])) == pytest.approx([2 / 3])
 
 
 @pytest.mark.parametrize(
     ("counts", "vectors", "labels", "words"),
     [
-        (
-            np.eye(6),
-            np.eye(6),
-            [0, 1, 2] * 2,
-            r"got 6 pairs that a linear model on mean embeddings of 6 dimensions classifies.*fewer dimensions",
-        ),
+        (np.eye(6), np.eye(6), [0, 1, 2] * 2, "6 pairs that a linear model on mean embeddings of 6 .*fewer dimensions"),
         (np.eye(3), np.eye(3), [0, 1], "3 texts, 2 labels"),
         (np.eye(3), np.eye(3), [0, 2, 0], r"label ids \[0, 2\]"),
         (np.eye(3), np.eye(3), [0, 0, 0], r"label ids \[0\]"),
@@ -183,9 +156,6 @@ def test_fit_without_convergence_raises(monkeypatch):
 
 
 def test_fit_on_real_pairs_is_above_chance(shared):
-    from unbag.data.labels import LABELS, get_label_id
-    from unbag.data.sources import open_data
-
     table = load_embeddings(str(shared / "hub/models/nli-fixtures/minilm-l6-snli"))
     [path] = (shared / "hub/datasets/stanfordnlp/snli/plain_text").glob("validation*.parquet")
     pairs = list(open_data(path, labels=LABELS).iter_examples())
@@ -195,6 +165,5 @@ def test_fit_on_real_pairs_is_above_chance(shared):
     assert model.steps < 25
     right = model.probabilities(counts).argmax(axis=1) == gold
     assert 0.5 < right.mean() < 0.65  # above the chance of one third, but far below a model that reads
-    assert right[
-        model.compute_uncertainty(counts, gold) < 0.5
-    ].all()  # if the uncertainty is below one half, the gold label is the most likely one
+    # If the uncertainty is below one half, the gold label is the most likely one.
+    assert right[model.compute_uncertainty(counts, gold) < 0.5].all()
