@@ -79,7 +79,7 @@ format: $(VENV)/dev.installed
 	$(BIN)/ruff check --fix
 
 hub: $(VENV)/dev.installed  ## start a local test Hub, and print the settings for its clients
-	$(BIN)/python -m tests.fake_hub $(if $(wildcard ../shared/hub),--mount ../shared/hub --corpora)
+	$(BIN)/python -m tests.fake_hub $(if $(wildcard ../shared/hub),--mount ../shared/hub)
 
 docs: $(VENV)/dev.installed  ## build the documentation in docs/_build/html, and run the examples in its guides
 	$(INSTALL) --group docs

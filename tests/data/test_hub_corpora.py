@@ -9,7 +9,6 @@ import pytest
 
 from tests.fake_hub.client_process import ClientProcess, runs_in
 from tests.fake_hub.running import running_hub
-from tests.fake_hub.storage import PINS, REFS
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.failures import EvaluationFailure
 from unbag.challenge_sets.request import SetRequest, create_validated_builder
@@ -64,7 +63,7 @@ def corpora_client(tmp_path_factory):
     _write_hub_repository(folder, "allenai/scitail", "snli_format", "test", scitail)
     fever = {"premise": second, "hypothesis": first, "label": [0, 2, 1]}
     _write_hub_repository(folder, "pietrolesci/nli_fever", "default", "dev", fever)
-    with running_hub(mount=folder, pins=PINS, refs=REFS) as hub:
+    with running_hub(mount=folder) as hub:
         home = tmp_path_factory.mktemp("wider_home")
         with ClientProcess(hub.env(home) | {"UNBAG_CACHE": str(home / "unbag")}) as client:
             yield client

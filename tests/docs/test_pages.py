@@ -38,7 +38,6 @@ from tools.llms_txt import extract_title
 from unbag.baselines.wordnet.install import get_wordnet_install_folder
 from unbag.challenge_sets import get_challenge_set, list_set_names
 from unbag.challenge_sets.request import read_exported_set
-from unbag.data.corpora import CORPORA
 from unbag.data.demo import BUILT_SETS
 
 SECONDS_AT_MOST = 3600  # a page that evaluates whole suites takes a quarter of an hour on a busy machine
@@ -251,9 +250,8 @@ def world(shared, wordnet, make_model, tmp_path_factory):
             shutil.copy(found, folder / pinned.name)
     (cache / "wordnet").symlink_to(get_wordnet_install_folder())
     pins = stand_ins.write_hub(root / "hub", shared, models)
-    sick = CORPORA["sick"]
     with (
-        running_hub(mount=root / "hub", pins=pins, refs={("dataset", sick.hub_id): [sick.revision]}) as hub,
+        running_hub(mount=root / "hub", pins=pins) as hub,
         running_endpoint() as endpoint,
         running_endpoint() as scorer,
     ):

@@ -111,10 +111,10 @@ def model_hub(make_model, tmp_path_factory):
     from huggingface_hub import HfApi
 
     root = tmp_path_factory.mktemp("models_hub")
-    pins = write_tiny_hub_files(root)
+    write_tiny_hub_files(root)
     tokens = {**SAMPLE_TOKENS, **{token: Account(name, role="write") for token, name in OWNERS.items()}}
     encoders, facebook = OWNERS
-    with running_hub(mount=root, pins=pins, tokens=tokens) as hub:
+    with running_hub(mount=root, tokens=tokens) as hub:
         for repo, token, order, seed in (
             (RIGHT, encoders, ("contradiction", "entailment", "neutral"), 0),
             (WRONG, encoders, ("entailment", "neutral", "contradiction"), 1),

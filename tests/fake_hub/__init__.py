@@ -5,12 +5,4 @@ must be set. On the command line: `python -m tests.fake_hub --help`. In a test: 
 
     with running_hub(mount=folder) as hub:
         subprocess.run([...], env=hub.env(home=tmp_path))
-
-Read in this order:
-
-    storage.py                       repositories: names, files, commits
-    accounts.py, routing.py          authentication; one request, URL routes, permissions
-    repositories.py, transfers.py    the handlers
-    faults.py, app.py, serving.py    injected faults; the application with its log of requests; the server
-    running.py, client_process.py, fixtures.py    entry points for tests
 """

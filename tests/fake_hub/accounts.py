@@ -11,9 +11,7 @@ from starlette.responses import JSONResponse
 class HubError(Exception):
     """An error response, with its message in the body and in a header."""
 
-    def __init__(
-        self, status: int, message: str, code: str | None = None, headers: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, status: int, message: str, code: str = "", headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
         self.status = status
         # A header is one line of Latin-1 text, but YAML errors have several lines.

@@ -9,13 +9,14 @@ import re
 from dataclasses import asdict, dataclass
 
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse
+from starlette.routing import Router
 from starlette.types import Message, Receive, Scope, Send
 
 from tests.fake_hub import repositories, transfers  # noqa: F401  (registers the handlers)
 from tests.fake_hub.accounts import HubError
 from tests.fake_hub.faults import ConnectionCut, FaultList, cut_request, cut_response
-from tests.fake_hub.routing import Call, Hub, find_handler, route
+from tests.fake_hub.routing import ROUTES, Hub
 from tests.fake_hub.serving import close_connection
 
 _logger = logging.getLogger(__name__)
@@ -50,12 +51,12 @@ class HubApp:
         self._faults = FaultList()
         self._log: list[LoggedRequest] = []
         self._token = re.compile("|".join([*map(re.escape, hub.tokens), r"hf_\w+"]))
+        self._router = Router(ROUTES, redirect_slashes=False, default=_find_nothing)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, with a matching fault if one is armed."""
-        request = Request(scope, receive)
-        raw_path: str = scope["raw_path"].decode()
-        if raw_path.startswith("/_test/"):  # requests of the test itself are neither logged nor broken
+        request, path = Request(scope, receive), scope["raw_path"].decode()
+        if path.startswith("/_test/"):  # requests of the test itself are neither logged nor broken
             await (await self._control(request))(scope, receive, send)
             return
         has_answered = False
@@ -65,54 +66,50 @@ class HubApp:
             if message["type"] == "http.response.start" and not has_answered:
                 # Before the client receives the response, so that a test always finds the entry in the log.
                 has_answered = True
-                self._add_to_log(request, raw_path, message["status"])
+                self._add_to_log(request, path, message["status"])
             await send(message)
 
         try:
-            await self._answer(request, raw_path, send_and_log)
+            await self._answer(scope, receive, send_and_log, path)
         except (ConnectionCut, ClientDisconnect) as error:
             if not has_answered:
-                self._add_to_log(request, raw_path, None)
+                self._add_to_log(request, path, None)
             if isinstance(error, ConnectionCut):
                 close_connection(scope)
 
-    async def _answer(self, request: Request, raw_path: str, send: Send) -> None:
-        if (fault := self._faults.take(request.method, raw_path)) is not None:
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, path: str) -> None:
+        method = scope["method"]
+        if (fault := self._faults.take(method, path)) is not None:
             await asyncio.sleep(fault.delay)
             if response := fault.response():
                 # A client that is still sending may miss the response, so read the whole request.
-                async for _ in request.stream():
+                async for _ in Request(scope, receive).stream():
                     pass
-                await response(request.scope, request.receive, send)
+                await response(scope, receive, send)
                 return
-            if (limit := fault.bytes_until_cut("request", request.method)) is not None:
-                request = Request(request.scope, cut_request(request.receive, limit))
-            if (limit := fault.bytes_until_cut("response", request.method)) is not None:
+            if (limit := fault.bytes_until_cut("request", method)) is not None:
+                receive = cut_request(receive, limit)
+            if (limit := fault.bytes_until_cut("response", method)) is not None:
                 send = cut_response(send, limit)
-        response = await self._respond(request, raw_path)
-        await response(request.scope, request.receive, send)
-
-    async def _respond(self, request: Request, raw_path: str) -> Response:
         try:
-            if not raw_path.startswith("/"):
+            if not path.startswith("/"):
                 # A proxy request for another server; see `RunningHub.env`.
-                raise HubError(403, f"the test hub lets no request out, not to {raw_path}")
-            handler, parts = find_handler(request.method, raw_path)
-            return await handler(Call(self._hub, request, parts))
+                raise HubError(403, f"the test hub lets no request out, not to {path}")
+            await self._router({**scope, "path": path, "hub": self._hub}, receive, send)
         except HubError as error:
-            return error.response()
+            await error.response()(scope, receive, send)
         except (ConnectionCut, ClientDisconnect):
             raise
         except Exception as error:
-            _logger.exception("%s %s", request.method, raw_path)
-            return HubError(500, f"the test hub failed: {error!r}").response()
+            _logger.exception("%s %s", method, path)
+            await HubError(500, f"the test hub failed: {error!r}").response()(scope, receive, send)
 
     def _add_to_log(self, request: Request, path: str, status: int | None) -> None:
         query = request.url.query
         shown = [self._token.sub("***", each) for each in (path, query)]
         self._log.append(LoggedRequest(request.method, *shown, status, shown != [path, query]))
 
-    async def _control(self, request: Request) -> Response:
+    async def _control(self, request: Request) -> JSONResponse:
         """Return the log of requests, or replace or return the armed faults."""
         if request.url.path == "/_test/requests":
             return JSONResponse([asdict(entry) for entry in self._log])
@@ -121,7 +118,5 @@ class HubApp:
         return JSONResponse([asdict(fault) for fault in self._faults.armed()])
 
 
-@route("GET", "/api/telemetry/{any}")
-@route("POST", "/v1/telemetry")
-async def accept_telemetry(call: Call) -> Response:
-    return JSONResponse({})
+async def _find_nothing(scope: Scope, receive: Receive, send: Send) -> None:
+    raise HubError(404, "Sorry, we can't find the page you are looking for.")

@@ -5,8 +5,7 @@ takes seconds, so one process serves many tests. A test names its process:
 
     @runs_in("hub_client")
     def test_a_pushed_dataset_comes_back(repo_id: str, tmp_path: Path) -> None:
-        from datasets import Dataset, load_dataset      # inside, so that only the client process imports it
-        ...
+        Dataset.from_dict({"a": [1]}).push_to_hub(repo_id)
 
 Fixtures are created in the test process and sent to the client process, so they must be picklable. `hub` is.
 """
@@ -41,27 +40,25 @@ class ClientProcess(ProcessPoolExecutor):
         spawn = get_context("spawn")  # a forked process would inherit the imported modules
         super().__init__(1, spawn, initializer=_replace_environment, initargs=(dict(environment),))
 
-    def run(self, function: Callable[..., None], /, **arguments: Any) -> None:
-        """Run a function of a module in the process. Fail the test with its traceback if it raises."""
-        # Send the name, since a wrapper may replace the function here, and the traceback as text, since some exceptions
-        # cannot be pickled.
-        try:
-            failure = self.submit(_call, function.__module__, function.__qualname__, arguments).result()
-        except BrokenProcessPool:
-            failure = "the client process died; if it hung, its stack is in the output"
-        if failure is not None:
-            pytest.fail(failure, pytrace=False)
-
 
 def runs_in(client_fixture: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Run a test in the process that the named fixture returns."""
+    """Run a test in the process that the named fixture returns. Fail with its traceback if it raises."""
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
         own = inspect.signature(test)
 
         @functools.wraps(test)
         def in_test_process(**fixtures: Any) -> None:
-            fixtures[client_fixture].run(test, **{name: fixtures[name] for name in own.parameters})
+            arguments = {name: fixtures[name] for name in own.parameters}
+            # Send the name, since this wrapper replaces the function here, and get the traceback as text, since some
+            # exceptions cannot be pickled.
+            try:
+                call = fixtures[client_fixture].submit(_call, test.__module__, test.__qualname__, arguments)
+                failure = call.result()
+            except BrokenProcessPool:
+                failure = "the client process died; if it hung, its stack is in the output"
+            if failure is not None:
+                pytest.fail(failure, pytrace=False)
 
         # pytest reads the required fixtures from the signature.
         needed = inspect.Parameter(client_fixture, inspect.Parameter.KEYWORD_ONLY)
@@ -92,12 +89,3 @@ def _call(module: str, name: str, arguments: Mapping[str, Any]) -> str | None:
     finally:
         faulthandler.cancel_dump_traceback_later()
     return None
-
-
-def connect_as_alice() -> Any:
-    """Return a client for a member of `org` with a write token."""
-    from huggingface_hub import HfApi
-
-    from tests.fake_hub.accounts import ALICE
-
-    return HfApi(token=ALICE)

@@ -15,7 +15,6 @@ import pytest
 from tests.fake_hub.accounts import ALICE
 from tests.fake_hub.client_process import ClientProcess
 from tests.fake_hub.running import RunningHub, running_hub
-from tests.fake_hub.storage import PINS, REFS
 
 SHARED_HUB = Path(__file__).parents[3] / "shared" / "hub"  # next to the checkout, not part of it
 
@@ -32,7 +31,7 @@ def shared_hub() -> Iterator[RunningHub]:
     """Return a Hub with the datasets and models of ../shared, mounted read-only."""
     if not SHARED_HUB.is_dir():
         pytest.skip("needs ../shared")
-    with running_hub(mount=SHARED_HUB, pins=PINS, refs=REFS) as running:
+    with running_hub(mount=SHARED_HUB) as running:
         yield running
 
 

@@ -25,15 +25,14 @@ async def who_am_i(call: Call) -> Response:
     account = call.account
     if account is None:
         raise HubError(401, "Invalid username or password.")
-    about = {"type": "user", "id": account.name, "name": account.name, "fullname": account.name, "isPro": False}
     orgs = [{"type": "org", "name": org} for org in account.orgs]
-    token = {"displayName": "test", "role": account.role}
-    return JSONResponse({**about, "orgs": orgs, "auth": {"type": "access_token", "accessToken": token}})
+    token = {"type": "access_token", "accessToken": {"displayName": "test", "role": account.role}}
+    return JSONResponse({"type": "user", "name": account.name, "orgs": orgs, "auth": token})
 
 
 @route("POST", "/api/repos/create")
 async def create(call: Call) -> Response:
-    body = await call.json()
+    body = await call.request.json()
     owner = body.get("organization") or call.require_writer(None, "Forbidden: you must use a write token.")
     key = RepoKey(body.get("type") or "model", f"{owner}/{body['name']}")
     refusal = f'You don\'t have the rights to create a {key.type} under the namespace "{key.namespace}"'
@@ -44,8 +43,8 @@ async def create(call: Call) -> Response:
         message = f"You already created this {key.type} repo"
         return JSONResponse({"error": message, "url": url, "name": key.id}, 409, {"X-Error-Message": message})
     private = body.get("visibility") == "private" or bool(body.get("private"))
-    call.hub.storage.create(key, author, private=private, sdk=body.get("sdk"))
-    return JSONResponse({"url": url, "name": key.id, "id": _build_internal_id(key.folder)})
+    call.hub.storage.create(key, author, private=private)
+    return JSONResponse({"url": url, "name": key.id})
 
 
 @route("GET", "/api/{kind}/{repo}")
@@ -62,21 +61,14 @@ async def info_at_revision(call: Call) -> Response:
 def _describe(repo: Repository, commit: Commit) -> Response:
     file = commit.tree.get("README.md")
     try:
-        card = {} if file is None else parse_card(file.content.read_text(encoding="utf-8", errors="replace")) or {}
+        card = {} if file is None else parse_card(file.content.read_text(encoding="utf-8", errors="replace"))
     except HubError:  # a mounted card may be invalid
         card = {}
     description = {
         **{"_id": _build_internal_id(repo.key.folder), "id": repo.key.id, "author": repo.key.namespace},
-        **{"sha": commit.sha, "private": repo.private, "gated": False, "disabled": False, "likes": 0, "downloads": 0},
-        **{"createdAt": repo.created, "lastModified": commit.date, "cardData": card or None},
-        "tags": [*map(str, card.get("tags") or []), *(f"license:{card[key]}" for key in ["license"] if key in card)],
+        **{"sha": commit.sha, "private": repo.private, "lastModified": commit.date, "cardData": card or None},
         "siblings": [{"rfilename": path} for path in sorted(commit.tree)],
-        "usedStorage": sum(file.size for file in commit.tree.values()),
     }
-    if repo.key.type == "model":
-        description |= {"modelId": repo.key.id, **{key: card.get(key) for key in ("pipeline_tag", "library_name")}}
-    if repo.key.type == "space":
-        description["sdk"] = repo.sdk
     return JSONResponse(json.loads(json.dumps(description, default=str)))  # YAML has dates, JSON does not
 
 
@@ -84,10 +76,10 @@ def _build_internal_id(text: str) -> str:
     return hashlib.md5(text.encode()).hexdigest()[:24]
 
 
-def parse_card(text: str) -> dict[str, Any] | None:
-    """Parse the YAML metadata of a card. Return None if it is missing, and raise an error if it is invalid."""
+def parse_card(text: str) -> dict[str, Any]:
+    """Parse the YAML metadata of a card, which may be missing. Raise an error if it is invalid."""
     if (found := _FRONT_MATTER.match(text)) is None:
-        return None
+        return {}
     try:
         data = yaml.safe_load(found[1]) or {}
     except yaml.YAMLError as error:
@@ -97,26 +89,21 @@ def parse_card(text: str) -> dict[str, Any] | None:
     return data
 
 
-_GROUPS = {"refs/heads/": "branches", "refs/convert/": "converts", "refs/tags/": "tags", "refs/pr/": "pullRequests"}
-
-
-@route("GET", "/api/{kind}/{repo}/refs")
-async def list_refs(call: Call) -> Response:
-    groups = [group for group in _GROUPS.values() if group != "pullRequests" or call.asks_for("include_prs")]
-    listing: dict[str, list[dict[str, str]]] = {group: [] for group in groups}
-    for ref, sha in call.find_readable_repo().refs.items():
-        for prefix, group in _GROUPS.items():
-            if ref.startswith(prefix) and group in listing:
-                listing[group].append({"name": ref.removeprefix(prefix), "ref": ref, "targetCommit": sha})
-    return JSONResponse(listing)
+@route("POST", "/api/validate-yaml")
+async def validate_card(call: Call) -> Response:
+    """Validate the metadata of a README.md before the commit."""
+    try:
+        parse_card((await call.request.json())["content"])
+    except HubError as error:
+        return JSONResponse({"errors": [{"message": str(error)}], "warnings": []}, 400)
+    return JSONResponse({"errors": [], "warnings": []})
 
 
 @route("GET", "/api/{kind}/{repo}/commits/{revision}")
 async def list_commits(call: Call) -> Response:
     return JSONResponse(
         [
-            {"id": each.sha, "title": each.title, "message": each.message, "date": each.date}
-            | {"authors": [{"user": each.author}]}
+            {"id": each.sha, "title": each.title, "message": "", "date": each.date, "authors": [{"user": each.author}]}
             for each in call.find_readable_repo().list_history(call["revision"])
         ]
     )
@@ -125,13 +112,10 @@ async def list_commits(call: Call) -> Response:
 @route("GET", "/api/{kind}/{repo}/discussions")
 async def list_discussions(call: Call) -> Response:
     """List the pull requests, which are all open, on one page."""
-    repo, query = call.find_readable_repo(), call.request.query_params
-    found = []
+    repo, found = call.find_readable_repo(), []
     for ref in repo.refs:
-        if not ref.startswith("refs/pr/") or query.get("status", "open") == "closed":
-            continue
         opened = repo.find_opening_commit(ref)
-        if query.get("author") in (None, opened.author):
+        if ref.startswith("refs/pr/") and call.request.query_params.get("author") in (None, opened.author):
             about = {"num": int(ref.rpartition("/")[2]), "title": opened.title, "author": {"name": opened.author}}
             about |= {"createdAt": opened.date, "status": "open", "isPullRequest": True}
             found.append(about | {"repo": {"name": repo.key.id, "type": repo.key.type}})
@@ -159,7 +143,7 @@ async def get_collection(call: Call) -> Response:
 @route("POST", "/api/collections")
 async def create_collection(call: Call) -> Response:
     """Create a collection. Titles are unique within a namespace."""
-    body = await call.json()
+    body = await call.request.json()
     namespace = body["namespace"]
     call.require_writer(namespace, f"You don't have the rights to write collections of {namespace}")
     if len(body.get("description") or "") > _LONGEST_DESCRIPTION:
@@ -179,7 +163,7 @@ async def create_collection(call: Call) -> Response:
 
 @route("POST", "/api/collections/{repo}/items")
 async def add_item(call: Call) -> Response:
-    collection, item = _find_collection(call), (await call.json())["item"]
+    collection, item = _find_collection(call), (await call.request.json())["item"]
     owner = collection["owner"]["name"]
     call.require_writer(owner, f"You don't have the rights to write collections of {owner}")
     if call.hub.storage.find(RepoKey(item["type"], item["id"])) is None:
@@ -241,10 +225,7 @@ def _describe_entry(commit: Commit, path: str) -> dict[str, Any] | None:
         if file.sha256:
             pointer = len(lfs_pointer(file.sha256, file.size))
             entry["lfs"] = {"oid": file.sha256, "size": file.size, "pointerSize": pointer}
-    elif any(other.startswith(f"{path}/") for other in commit.tree):
-        below = "".join(f"{each.oid} {name}\n" for name, each in commit.tree.items() if name.startswith(f"{path}/"))
-        entry = {"type": "directory", "oid": hashlib.sha1(below.encode()).hexdigest(), "size": 0, "path": path}
-    else:
-        return None
-    # The requested commit instead of the last one that changed the path, which is not stored.
-    return entry | {"lastCommit": {"id": commit.sha, "title": commit.title, "date": commit.date}}
+        return entry
+    below = "".join(f"{each.oid} {name}\n" for name, each in commit.tree.items() if name.startswith(f"{path}/"))
+    oid = hashlib.sha1(below.encode()).hexdigest()
+    return {"type": "directory", "oid": oid, "size": 0, "path": path} if below else None

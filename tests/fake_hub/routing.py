@@ -1,4 +1,4 @@
-"""One request, the mapping from requests to handlers, and permission checks.
+"""One request with its permission checks, and the routes of the handlers.
 
 Routes match the path while it is percent-encoded. Clients encode the slashes in a revision
 (`/resolve/refs%2Fpr%2F1/README.md`), so the end of the revision is unknown after decoding.
@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from tests.fake_hub.accounts import Account, HubError
 from tests.fake_hub.storage import TYPES, Commit, RepoKey, Repository, Storage
@@ -27,7 +29,7 @@ class Hub:
     endpoint: str  # origin of the API, as in HF_ENDPOINT
     tokens: Mapping[str, Account]
     storage: Storage
-    collections: dict[str, dict[str, Any]]  # by slug
+    collections: dict[str, dict[str, Any]] = field(default_factory=dict)  # by slug
 
     @property
     def other_origin(self) -> str:
@@ -42,8 +44,9 @@ class Hub:
 class Call:
     """The argument of a handler: the request, the named parts of its path, and the Hub."""
 
-    def __init__(self, hub: Hub, request: Request, parts: Mapping[str, str]) -> None:
-        self.hub, self.request, self._parts = hub, request, parts
+    def __init__(self, request: Request) -> None:
+        self.hub: Hub = request.scope["hub"]
+        self.request, self._parts = request, request.path_params
 
     def __getitem__(self, part: str) -> str:
         """Return a part of the path by its name in the route."""
@@ -61,16 +64,12 @@ class Call:
 
     @property
     def key(self) -> RepoKey:
-        """The key of the repository in the path."""
-        return RepoKey(TYPES[self._parts.get("kind") or "models"], self["repo"])
+        """The key of the repository in the path. Pages of models have no prefix."""
+        return RepoKey(TYPES[self._parts["kind"].strip("/") or "models"], self["repo"])
 
     def asks_for(self, flag: str) -> bool:
         """Check whether a query flag is set. Clients send `true` or `True`, and `1` for create_pr."""
         return self.request.query_params.get(flag, "").lower() in ("true", "1")
-
-    async def json(self) -> Any:
-        """Parse the body as JSON. An empty body is an empty object."""
-        return await self.request.json() if await self.request.body() else {}
 
     def find_readable_repo(self) -> Repository:
         """Find the repository in the path, or raise an error if the caller may not read it."""
@@ -108,37 +107,39 @@ class Call:
         return self.account is not None and self.account.belongs_to(namespace)
 
 
-Handler = Callable[[Call], Awaitable[Response]]
+class _Part(Convertor[str]):
+    """Converts a percent-encoded part of a path."""
 
-# The pattern of each name in a template. Page URLs have no prefix for models, so `kind/` matches "datasets/", "spaces/"
-# or nothing.
+    convert, to_string = staticmethod(unquote), staticmethod(quote)
+
+    def __init__(self, regex: str) -> None:
+        self.regex = regex  # type: ignore[misc]
+
+
 _PARTS = {
-    "kind": r"(?P<kind>models|datasets|spaces)",
-    "kind/": r"(?:(?P<kind>datasets|spaces)/)?",
-    "repo": r"(?P<repo>[^/]+/[^/]+)",
-    "revision": r"(?P<revision>[^/]+)",
-    "path": r"(?P<path>.+)",
-    "hash": r"(?P<hash>[0-9a-f]{64})",
-    "any": r".*",
+    "kind": "models|datasets|spaces",
+    "page_kind": "(?:(?:datasets|spaces)/)?",
+    "repo": "[^/]+/[^/]+",
+    "revision": "[^/]+",
+    "path": ".+",
+    "hash": "[0-9a-f]{64}",
 }
-_ROUTES: list[tuple[str, re.Pattern[str], Handler]] = []
+for _name, _regex in _PARTS.items():
+    register_url_convertor(f"hub_{_name}", _Part(_regex))
+
+ROUTES: list[Route] = []
+Handler = Callable[[Call], Awaitable[Response]]
 
 
 def route(method: str, template: str) -> Callable[[Handler], Handler]:
-    """Register a handler for a method and a template such as `/api/{kind}/{repo}/refs`."""
-    texts_and_names = re.split(r"\{(.+?)\}", template)  # alternates between text and names
-    pattern = "".join(_PARTS[piece] if i % 2 else re.escape(piece) for i, piece in enumerate(texts_and_names))
+    """Register a handler for a method and a template such as `/api/{kind}/{repo}/tree/{revision}`."""
+    path = re.sub(r"\{(\w+)\}", r"{\1:hub_\1}", template).replace("{page_kind:", "{kind:")
 
     def register(handler: Handler) -> Handler:
-        _ROUTES.append((method, re.compile(pattern), handler))
+        async def endpoint(request: Request) -> Response:
+            return await handler(Call(request))
+
+        ROUTES.append(Route(path, endpoint, methods=[method]))
         return handler
 
     return register
-
-
-def find_handler(method: str, raw_path: str) -> tuple[Handler, Mapping[str, str]]:
-    """Find the handler of the first matching route, with the decoded parts of the path. GET also matches HEAD."""
-    for name, pattern, handler in _ROUTES:
-        if name == ("GET" if method == "HEAD" else method) and (found := pattern.fullmatch(raw_path)):
-            return handler, {part: unquote(value) for part, value in found.groupdict().items() if value}
-    raise HubError(404, "Sorry, we can't find the page you are looking for.")

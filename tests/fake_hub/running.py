@@ -12,7 +12,7 @@ import os
 import re
 import tempfile
 import urllib.request
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -23,7 +23,7 @@ from tests.fake_hub.app import HubApp, LoggedRequest
 from tests.fake_hub.faults import Fault
 from tests.fake_hub.routing import Hub
 from tests.fake_hub.serving import listen, serve
-from tests.fake_hub.storage import Storage
+from tests.fake_hub.storage import PINS, Storage
 
 # The developer's settings for the real Hub or for a proxy.
 _FOREIGN = re.compile(r"HF_.*|HUGGING.*|TRANSFORMERS_.*|.*_PROXY", re.IGNORECASE)
@@ -61,22 +61,18 @@ class RunningHub:
         logged = [LoggedRequest(**entry) for entry in self._talk("requests")]
         return [request for request in logged if re.search(path, request.path)]
 
-    def arm(self, *faults: Fault) -> None:
-        """Replace the armed faults."""
-        self._talk("faults", [asdict(fault) for fault in faults])
-
     def armed(self) -> list[Fault]:
         """Return the faults that are still armed."""
         return [Fault(**document) for document in self._talk("faults")]
 
     @contextmanager
     def broken_by(self, *faults: Fault) -> Iterator[None]:
-        """Arm faults until the end of a block."""
-        self.arm(*faults)
+        """Arm faults, which replace all others, until the end of a block."""
+        self._talk("faults", [asdict(fault) for fault in faults])
         try:
             yield
         finally:
-            self.arm()
+            self._talk("faults", [])
 
     def _talk(self, name: str, body: Any = None) -> Any:
         data = None if body is None else json.dumps(body).encode()
@@ -90,19 +86,17 @@ class RunningHub:
 def running_hub(
     *,
     mount: Path | None = None,
-    pins: Mapping[tuple[str, str], str] | None = None,
-    refs: Mapping[tuple[str, str], Sequence[str]] | None = None,
+    pins: Mapping[tuple[str, str], str] = PINS,
     tokens: Mapping[str, Account] = SAMPLE_TOKENS,
     port: int = 0,
 ) -> Iterator[RunningHub]:
     """Run a Hub in a thread, with its data in a temporary folder, until the block ends.
 
     The folder `mount` is served read-only: datasets/<org>/<name>/…, models/<org>/<name>/…. `pins` are the shas of the
-    commits of these repositories, by keys such as ("dataset", "org/name"), and `refs` their additional refs.
+    commits of these repositories, by keys such as ("dataset", "org/name"); by default, those that unbag reads.
     """
     with tempfile.TemporaryDirectory(prefix="hub-") as folder:
         listener = listen(port)
         endpoint = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        storage = Storage(Path(folder), mount, pins or {}, refs or {})
-        with serve(HubApp(Hub(endpoint, tokens, storage, {})), listener):
+        with serve(HubApp(Hub(endpoint, tokens, Storage(Path(folder), mount, pins))), listener):
             yield RunningHub(endpoint)

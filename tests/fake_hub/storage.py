@@ -9,7 +9,7 @@ from __future__ import annotations
 import fnmatch
 import hashlib
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
@@ -27,6 +27,10 @@ _LFS_THRESHOLD = 10_000_000  # the limit of the Hub: larger files go to LFS, wha
 # A subset of the patterns in the .gitattributes of a new repository.
 _LFS_PATTERNS = ("*.parquet", "*.bin", "*.safetensors", "*.arrow", "*.pt", "*.gz", "*.zip", "*.npz", "*.model")
 _GITATTRIBUTES = "".join(f"{pattern} filter=lfs diff=lfs merge=lfs -text\n" for pattern in _LFS_PATTERNS).encode()
+_REVISIONS = {("dataset", corpus.hub_id): corpus.revision for corpus in CORPORA.values()}
+# The commits of the mounted corpora, and their other revisions, which are refs.
+PINS = {key: revision for key, revision in _REVISIONS.items() if re.fullmatch("[0-9a-f]{40}", revision)}
+_REFS = {key: revision for key, revision in _REVISIONS.items() if key not in PINS}
 
 
 class RepoKey(NamedTuple):
@@ -80,14 +84,12 @@ def lfs_pointer(sha256: str, size: int) -> bytes:
     return f"version https://git-lfs.github.com/spec/v1\noid sha256:{sha256}\nsize {size}\n".encode()
 
 
-@dataclass(frozen=True)
-class Commit:
+class Commit(NamedTuple):
     """A commit with its whole tree, so that parents need not be read."""
 
     sha: str
     tree: Mapping[str, File]
     title: str
-    message: str
     author: str
     date: str
     parent: str | None = None
@@ -99,16 +101,13 @@ class Repository:
 
     key: RepoKey
     private: bool = False
-    sdk: str | None = None
     is_mounted: bool = False
-    created: str = field(default_factory=lambda: datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"))
     refs: dict[str, str] = field(default_factory=dict)
     commits: dict[str, Commit] = field(default_factory=dict)
 
     def at(self, revision: str) -> Commit:
-        """Find the commit of a revision: a full ref, a branch, a tag or a sha, in this order."""
-        refs = (revision, f"refs/heads/{revision}", f"refs/tags/{revision}")
-        sha = next((self.refs[ref] for ref in refs if ref in self.refs), revision)
+        """Find the commit of a revision: a full ref, a branch or a sha, in this order."""
+        sha = self.refs.get(revision, self.refs.get(f"refs/heads/{revision}", revision))
         if sha not in self.commits:
             raise HubError(404, f"Invalid rev id: {revision}", "RevisionNotFound")
         return self.commits[sha]
@@ -134,19 +133,16 @@ class Repository:
 
     def check_head(self, ref: str, expected: str | None) -> None:
         """Raise an error if a commit has a parent other than the head of the ref."""
-        # Clients can send an abbreviated sha.
-        if expected and not self.refs.get(ref, "").startswith(expected):
+        if expected and self.refs.get(ref) != expected:
             raise HubError(412, "A commit has happened since. Please refresh and try again.")
 
-    def add_commit(
-        self, ref: str, tree: Mapping[str, File], title: str, message: str, author: str, sha: str | None = None
-    ) -> str:
+    def add_commit(self, ref: str, tree: Mapping[str, File], title: str, author: str, sha: str | None = None) -> str:
         """Commit a tree to a ref. Return the sha, which is a hash of the content unless it is given."""
         date = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         listing = "".join(f"{file.oid} {name}\n" for name, file in sorted(tree.items()))
         about = f"{self.refs.get(ref)} {title} {author} {'' if self.is_mounted else date}\n"
         sha = sha or hashlib.sha1((about + listing).encode()).hexdigest()
-        self.commits[sha] = Commit(sha, tree, title, message, author, date, self.refs.get(ref))
+        self.commits[sha] = Commit(sha, tree, title, author, date, self.refs.get(ref))
         self.refs[ref] = sha
         return sha
 
@@ -157,10 +153,7 @@ class Storage:
 
     folder: Path  # of the contents of files that clients send
     mount: Path | None = None
-    pins: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    """The sha of the commit, by mounted repository."""
-    more_refs: Mapping[tuple[str, str], Sequence[str]] = field(default_factory=dict)
-    """Additional refs to that commit, by full name (`refs/convert/parquet`)."""
+    pins: Mapping[tuple[str, str], str] = field(default_factory=dict)  # the sha of the commit, by mounted repository
     large: dict[str, Path] = field(default_factory=dict)  # by sha256, since clients request them without a repository
     _repositories: dict[RepoKey, Repository] = field(default_factory=dict)
 
@@ -179,8 +172,8 @@ class Storage:
             if path.is_file() and not {".git", "__pycache__"} & set(name.parts):
                 tree[name.as_posix()] = self._describe_mounted(path)
         repo = Repository(key, is_mounted=True)
-        sha = repo.add_commit(MAIN, tree, "Mounted from a folder", "", key.namespace, self.pins.get(key))
-        repo.refs |= dict.fromkeys(self.more_refs.get(key, ()), sha)
+        sha = repo.add_commit(MAIN, tree, "Mounted from a folder", key.namespace, self.pins.get(key))
+        repo.refs[_REFS.get(key, MAIN)] = sha
         return repo
 
     def _describe_mounted(self, path: Path) -> File:
@@ -190,12 +183,12 @@ class Storage:
         self.large[sha256] = path
         return self.describe_large(sha256)
 
-    def create(self, key: RepoKey, author: str, *, private: bool = False, sdk: str | None = None) -> None:
+    def create(self, key: RepoKey, author: str, *, private: bool = False) -> None:
         """Create a repository with the same initial commit as on the Hub."""
         if not _ID.fullmatch(key.id):
             raise HubError(400, f"invalid repository name: {key.id}")
-        self._repositories[key] = repo = Repository(key, private, sdk)
-        repo.add_commit(MAIN, {".gitattributes": self.keep_small(_GITATTRIBUTES)}, "initial commit", "", author)
+        self._repositories[key] = repo = Repository(key, private)
+        repo.add_commit(MAIN, {".gitattributes": self.keep_small(_GITATTRIBUTES)}, "initial commit", author)
 
     def keep_small(self, data: bytes) -> File:
         """Store the content of a small file."""
@@ -222,15 +215,3 @@ class Storage:
 def _compute_sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-PINS = {
-    ("dataset", corpus.hub_id): corpus.revision
-    for corpus in CORPORA.values()
-    if re.fullmatch("[0-9a-f]{40}", corpus.revision)
-}
-REFS = {
-    ("dataset", corpus.hub_id): [corpus.revision]
-    for corpus in CORPORA.values()
-    if ("dataset", corpus.hub_id) not in PINS
-}

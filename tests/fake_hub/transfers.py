@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
-from pathlib import PurePosixPath
 from typing import Any
 
 from starlette.responses import FileResponse, JSONResponse, Response
 
 from tests.fake_hub.accounts import HubError
-from tests.fake_hub.repositories import parse_card
 from tests.fake_hub.routing import Call, route
-from tests.fake_hub.storage import MAIN, File, Repository, belongs_in_lfs
+from tests.fake_hub.storage import File, Repository, belongs_in_lfs
 
 
 @route("POST", "/api/{kind}/{repo}/preupload/{revision}")
@@ -21,7 +19,7 @@ async def preupload(call: Call) -> Response:
     # The ref of a new pull request does not exist yet and will start at main.
     commit = _find_target(call).at("main" if call.asks_for("create_pr") else call["revision"])
     answers = []
-    for asked in (await call.json())["files"]:
+    for asked in (await call.request.json())["files"]:
         is_large = belongs_in_lfs(asked["path"], asked["size"], base64.b64decode(asked.get("sample", "")))
         there = commit.tree.get(asked["path"])
         mode = "lfs" if is_large else "regular"
@@ -45,21 +43,16 @@ def _find_target(call: Call) -> Repository:
 
 @route("POST", "/api/{kind}/{repo}/commit/{revision}")
 async def commit(call: Call) -> Response:
-    """Commit to a branch or to a pull request. The body has one JSON object per line."""
+    """Commit to a branch or to a pull request. The body has one JSON object per line, first a header."""
     header, *operations = map(json.loads, (await call.request.body()).splitlines())
-    about = header["value"] if header["key"] == "header" else {}
-    operations = operations if about else [header, *operations]
-    repo = _find_target(call)
+    about, repo = header["value"], _find_target(call)
+    ref = call["revision"] if call["revision"] in repo.refs else f"refs/heads/{call['revision']}"
+    repo.check_head(ref, about.get("parentCommit"))
+    tree = _apply(call, dict(repo.at(ref).tree), operations)
     if call.asks_for("create_pr"):
-        repo.check_head(MAIN, about.get("parentCommit"))
-        tree = _apply(call, dict(repo.at(MAIN).tree), operations)
         ref = repo.open_pull_request()
-    else:
-        ref = call["revision"] if call["revision"] in repo.refs else f"refs/heads/{call['revision']}"
-        tree = _apply(call, dict(repo.at(ref).tree), operations)
-        repo.check_head(ref, about.get("parentCommit"))
     author = call.account.name if call.account else ""
-    sha = repo.add_commit(ref, tree, about.get("summary", ""), about.get("description", ""), author)
+    sha = repo.add_commit(ref, tree, about["summary"], author)
     url = f"{call.hub.endpoint}/{repo.key.web_path}"
     answer = {"success": True, "commitOid": sha, "commitUrl": f"{url}/commit/{sha}", "hookOutput": ""}
     if call.asks_for("create_pr"):
@@ -85,8 +78,6 @@ def _apply(call: Call, tree: dict[str, File], operations: list[dict[str, Any]]) 
         if key == "file":
             is_base64 = value.get("encoding") == "base64"
             data = base64.b64decode(value["content"]) if is_base64 else value["content"].encode()
-            if path == "README.md":
-                _validate_card(call.key.type, data.decode(errors="replace"))
             tree[path] = storage.keep_small(data)
         elif value["oid"] in storage.large:
             tree[path] = storage.describe_large(value["oid"])
@@ -95,30 +86,12 @@ def _apply(call: Call, tree: dict[str, File], operations: list[dict[str, Any]]) 
     return tree
 
 
-@route("POST", "/api/validate-yaml")
-async def validate_card(call: Call) -> Response:
-    """Validate the metadata of a README.md before the commit."""
-    body = await call.json()
-    try:
-        _validate_card(body.get("repoType") or "model", body["content"])
-    except HubError as error:
-        return JSONResponse({"errors": [{"message": str(error)}], "warnings": []}, 400)
-    return JSONResponse({"errors": [], "warnings": []})
-
-
-def _validate_card(repo_type: str, text: str) -> None:
-    found = parse_card(text) or {}
-    for name in ("configs", "dataset_info"):  # clients fail with unclear errors on a string
-        if repo_type == "dataset" and not isinstance(found.get(name, []), list | dict):
-            raise HubError(400, f'"{name}" must be an array or an object')
-
-
-@route("POST", "/{kind/}{repo}.git/info/lfs/objects/batch")
+@route("POST", "/{page_kind}{repo}.git/info/lfs/objects/batch")
 async def batch(call: Call) -> Response:
     """Return the upload URLs of a list of large files. Files that are stored need no upload."""
     call.find_writable_repo()
     answers: list[dict[str, Any]] = []
-    for asked in (await call.json())["objects"]:
+    for asked in (await call.request.json())["objects"]:
         upload = {"href": f"{call.hub.other_origin}/_lfs/{asked['oid']}"}
         actions = {"upload": upload, "verify": {"href": f"{call.hub.endpoint}/_lfs/verify"}}
         stored = asked["oid"] in call.hub.storage.large
@@ -135,7 +108,7 @@ async def put(call: Call) -> Response:
 @route("POST", "/_lfs/verify")
 async def verify(call: Call) -> Response:
     """Confirm that a file is completely stored."""
-    if (await call.json())["oid"] not in call.hub.storage.large:
+    if (await call.request.json())["oid"] not in call.hub.storage.large:
         raise HubError(404, "the object is missing")
     return JSONResponse({})
 
@@ -149,7 +122,7 @@ async def get(call: Call) -> Response:
     return FileResponse(content, headers={"ETag": f'"{call["hash"]}"'}, media_type="application/octet-stream")
 
 
-@route("GET", "/{kind/}{repo}/resolve/{revision}/{path}")
+@route("GET", "/{page_kind}{repo}/resolve/{revision}/{path}")
 async def resolve(call: Call) -> Response:
     """Send a small file, or redirect to a large one."""
     commit = call.find_commit()
@@ -161,14 +134,6 @@ async def resolve(call: Call) -> Response:
     if file.sha256 is not None:
         # Size and ETag of the file, not of this response.
         headers |= {"X-Linked-Size": str(file.size), "X-Linked-ETag": file.etag}
-        return Response(
-            status_code=302, headers=headers | {"Location": f"{call.hub.other_origin}/_lfs/{file.sha256}?sig=x"}
-        )
-    name = PurePosixPath(call["path"]).name
-    return FileResponse(
-        file.content,
-        headers=headers | {"ETag": file.etag},
-        media_type="application/octet-stream",
-        filename=name,
-        content_disposition_type="inline",
-    )
+        headers["Location"] = f"{call.hub.other_origin}/_lfs/{file.sha256}?sig=x"
+        return Response(status_code=302, headers=headers)
+    return FileResponse(file.content, headers=headers | {"ETag": file.etag}, media_type="application/octet-stream")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,53 +15,43 @@ import pytest
 from tests.fake_hub.accounts import ALICE
 from tests.fake_hub.fixtures import SHARED_HUB
 from tests.fake_hub.running import RunningHub, running_hub
-from tests.fake_hub.storage import PINS
 from tests.fork_server import PYTHON
 from unbag.data import demo
 from unbag.data.labels import LABELS
 
 _SIZES = {"train": 400, "validation": 90, "test": 60}
-_CARD = "\n".join(
-    [
-        "---",
-        "configs:",
-        "- config_name: plain_text",
-        "  data_files:",
-        *(f"  - split: {split}\n    path: plain_text/{split}-*" for split in _SIZES),
-        "---",
-        "",
-    ]
-)
+_FILES = "".join(f"\n  - split: {split}\n    path: plain_text/{split}-*" for split in _SIZES)
+_CARD = f"---\nconfigs:\n- config_name: plain_text\n  data_files:{_FILES}\n---\n"
 
 
-def write_tiny_hub_files(root: Path) -> dict[tuple[str, str], str]:
-    """Write the content of the Hub to a folder to mount. Return the pinned commits."""
+def write_tiny_hub_files(root: Path) -> None:
+    """Write the content of the Hub to a folder to mount."""
     snli = root / "datasets" / "stanfordnlp" / "snli"
     (snli / "plain_text").mkdir(parents=True)
     (snli / "README.md").write_text(_CARD)
     pairs = {split: list(demo.iter_demo_pairs(split)) for split in demo.SPLITS}
     pairs["test"] = pairs["validation"][200:]
     for split, n in _SIZES.items():
-        table = pa.table(
+        rows = [
             {
-                "premise": [pair.premise for pair in pairs[split][:n]],
-                "hypothesis": [pair.hypothesis for pair in pairs[split][:n]],
-                "label": [-1 if i == 7 else LABELS.index(pair.label) for i, pair in enumerate(pairs[split][:n])],
+                "premise": pair.premise,
+                "hypothesis": pair.hypothesis,
+                "label": -1 if i == 7 else LABELS.index(pair.label),
             }
-        )
-        pq.write_table(table, snli / "plain_text" / f"{split}-00000-of-00001.parquet")
+            for i, pair in enumerate(pairs[split][:n])
+        ]
+        pq.write_table(pa.Table.from_pylist(rows), snli / "plain_text" / f"{split}-00000-of-00001.parquet")
     if (SHARED_HUB / "models" / "spacy").is_dir():
         (root / "models").mkdir()
         (root / "models" / "spacy").symlink_to(SHARED_HUB / "models" / "spacy")
-    return {key: sha for key, sha in PINS.items() if key[1] == "stanfordnlp/snli"}
 
 
 @pytest.fixture(scope="session")
 def tiny_hub(tmp_path_factory):
     """Run the Hub. It includes the spaCy pipeline if it is available in ../shared."""
     root = tmp_path_factory.mktemp("tiny_hub")
-    pins = write_tiny_hub_files(root)
-    with running_hub(mount=root, pins=pins) as running:
+    write_tiny_hub_files(root)
+    with running_hub(mount=root) as running:
         yield running
 
 
@@ -76,18 +69,15 @@ class Commands:
         assert done.returncode == code, done.stderr
         assert "Traceback" not in done.stderr
         assert ALICE not in done.stdout + done.stderr
-        return (
-            done.stdout if code == 0 else [line for line in done.stderr.splitlines() if line.startswith("unbag:")][-1]
-        )
+        if code == 0:
+            return done.stdout
+        return [line for line in done.stderr.splitlines() if line.startswith("unbag:")][-1]
 
-    def run_sequence(self, *commands: list[object]) -> list[object]:
-        """Run several commands in one process. Return the JSON values that they print."""
-        stdin = json.dumps([[str(argument) for argument in command] for command in commands])
-        return self.run("tests.hub.command_sequence", stdin)
-
-    def run(self, module: str, stdin: str) -> list[object]:
-        """Run a module in a process and parse the JSON lines that it prints."""
-        done = PYTHON.run("-m", module, stdin=stdin, env=self.env, cwd=Path(__file__).parents[2], check=True)
+    def call(self, name: str, value: object) -> list[object]:
+        """Call a function of `child` in a process. Return the JSON values that it prints, one per line."""
+        command = ("-m", "tests.hub.child", name)
+        stdin = json.dumps(value, default=str)
+        done = PYTHON.run(*command, stdin=stdin, env=self.env, cwd=Path(__file__).parents[2], check=True)
         assert ALICE not in done.stdout + done.stderr
         return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -102,3 +92,20 @@ def commands(tiny_hub, tmp_path_factory):
 def fresh_commands(tiny_hub, tmp_path):
     """Return a command runner with empty caches."""
     return Commands(tiny_hub, tmp_path / "fresh")
+
+
+def run_without_unbag(requests: list[tuple[object, ...]], hub: RunningHub, home: Path) -> dict[str, dict[str, Any]]:
+    """Run the script of this name in an environment without unbag. Return the answers by repository."""
+    done = subprocess.run(
+        [sys.executable, Path(__file__).with_name("run_without_unbag.py")],
+        input=json.dumps(requests),
+        capture_output=True,
+        text=True,
+        env=hub.env(home),
+        cwd=home,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    answers = json.loads(done.stdout)
+    assert answers.keys() == {repo for _, repo, _ in requests}
+    return answers

@@ -1,14 +1,9 @@
-"""Results of pseudo-random predictions in the format of `unbag evaluate`."""
+"""Results of pseudo-random predictions on SNLI, as of models on the Hub."""
 
+from dataclasses import replace
 from typing import Final
 
-import numpy as np
-
-from tests.factories import score_swapped_pairs
-from unbag.challenge_sets.base import SKILL
-from unbag.challenge_sets.results import Result
-from unbag.scoring.accuracy import accuracy
-from unbag.scoring.skill import RowScores, skill_score
+from tests.factories import build_result
 
 SNLI: Final = {
     "name": "snli",
@@ -19,7 +14,6 @@ SNLI: Final = {
     "excluded": {},
     "sha256": "5" * 64,
 }
-_ENVIRONMENT: Final = {"python": "3.11", "unbag": "0.1.0"}
 
 
 def build_model_record(name="org/model", revision="a" * 40, **more):
@@ -28,27 +22,10 @@ def build_model_record(name="org/model", revision="a" * 40, **more):
 
 def build_plain_result(about=None, *, seed=1):
     """Build a result on an unmodified corpus."""
-    gold, predicted = np.random.default_rng(seed).integers(0, 3, (2, 60))
-    scores = accuracy(predicted, gold, resamples=50) | {"labels": ["entailment", "neutral", "contradiction"]}
-    return Result(
-        "plain",
-        {},
-        about or build_model_record(),
-        SNLI,
-        scores | _build_skill_score(predicted == gold, gold),
-        _ENVIRONMENT,
-    )
+    return replace(build_result(rows=60, seed=seed), model=about or build_model_record(), data=SNLI)
 
 
 def build_swapped_result(about=None, *, seed=1):
     """Build a result on swapped pairs, of which 40 of 60 are neutral or contradictions."""
-    rng = np.random.default_rng(seed)
-    gold = np.arange(60) % 3
-    before, after = rng.integers(0, 3, 60), rng.integers(0, 3, 60)
-    scores = score_swapped_pairs(before, gold, after, resamples=50) | _build_skill_score(after == gold, gold)
-    return Result("swapped", {}, about or build_model_record(), SNLI | {"sha256": "6" * 64}, scores, _ENVIRONMENT)
-
-
-def _build_skill_score(right, gold):
-    scores = skill_score(RowScores(right, gold, range(len(gold))), resamples=50)
-    return {SKILL: {**scores, "lexical_model": None}}
+    made = build_result(set_name="swapped", rows=60, seed=seed)
+    return replace(made, model=about or build_model_record(), data=SNLI | {"sha256": "6" * 64})

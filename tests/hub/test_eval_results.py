@@ -39,19 +39,20 @@ def test_published_config_name_of_result(name, config, data, expected):
     assert find_benchmark(result, "org") == (Benchmark(f"org/{name}", expected) if expected else None)
 
 
-def test_find_deviations_lists_changed_options():
-    def changed(**config):
-        return find_option_differences(
-            replace(build_plain_result(), set="permuted", config={"mode": "both", "q": 100, "seed": 13, **config})
-        )
-
-    assert changed() == {}
-    assert changed(mode="hypothesis") == {}  # a separate config
-    assert changed(q=10) == {"q": 10}
-    assert changed(max_examples=50, sample_seed=13) == {"max_examples": 50}
-    assert find_option_differences(replace(build_plain_result(), set="cs_lambda", config={"train_data": ["snli"]})) == {
-        "train_data": ["snli"]
-    }
+@pytest.mark.parametrize(
+    ("name", "config", "expected"),
+    [
+        ("permuted", {}, {}),
+        ("permuted", {"mode": "hypothesis"}, {}),  # a separate config
+        ("permuted", {"q": 10}, {"q": 10}),
+        ("permuted", {"max_examples": 50, "sample_seed": 13}, {"max_examples": 50}),
+        ("cs_lambda", {"train_data": ["snli"]}, {"train_data": ["snli"]}),
+    ],
+)
+def test_find_deviations_lists_changed_options(name, config, expected):
+    default = {"mode": "both", "q": 100, "seed": 13} if name == "permuted" else {}
+    result = replace(build_plain_result(), set=name, config={**default, **config})
+    assert find_option_differences(result) == expected
 
 
 def test_published_options_contain_no_folders():
@@ -60,38 +61,34 @@ def test_published_options_contain_no_folders():
     assert found == {"embeddings": "glove.txt", "train_data": ["snli", "pairs.csv"]}
 
 
+_SWAPPED = ".eval_results/unbag-swapped-snli-test.yaml"
+
+
+def _build_context(sha256):
+    return ResultContext({Benchmark("org/swapped", "snli-test"): PublishedTask("c0" * 20, sha256)}, "2026-01-31")
+
+
 def test_build_eval_results_writes_one_file_per_benchmark():
     drawn = replace(build_swapped_result(seed=5), config={"max_examples": 5})
     files = eval_results.build_eval_results([build_plain_result(), build_swapped_result(), drawn], "org")
-    assert sorted(files) == [
-        ".eval_results/unbag-plain-snli-test.yaml",
-        ".eval_results/unbag-swapped-snli-test.yaml",
-    ]
-    [entry] = parse_eval_result_entries(yaml.safe_load(files[".eval_results/unbag-swapped-snli-test.yaml"]))
+    assert sorted(files) == [".eval_results/unbag-plain-snli-test.yaml", _SWAPPED]
+    [entry] = parse_eval_result_entries(yaml.safe_load(files[_SWAPPED]))
     assert (entry.dataset_id, entry.task_id) == ("org/swapped", "snli-test")
     assert entry.value == build_swapped_result().scores["skill"]["score"].value
     assert entry.notes.startswith("skill score; n = 60; 95 % interval")
     assert "; 0 is the best of chance and a constant prediction; 1 is a perfect model" in entry.notes
-    assert build_swapped_result().data["sha256"] in entry.notes
-
-
-def _build_known_file(sha256, commit="c0" * 20):
-    return ResultContext({Benchmark("org/swapped", "snli-test"): PublishedTask(commit, sha256)}, "2026-01-31")
-
-
-def test_build_eval_results_names_commit_date_and_source():
-    files = eval_results.build_eval_results(
-        [build_swapped_result()], "org", _build_known_file(build_swapped_result().data["sha256"])
-    )
-    [entry] = parse_eval_result_entries(yaml.safe_load(files[".eval_results/unbag-swapped-snli-test.yaml"]))
+    sha256 = build_swapped_result().data["sha256"]
+    assert sha256 in entry.notes
+    files = eval_results.build_eval_results([build_swapped_result()], "org", _build_context(sha256))
+    [entry] = parse_eval_result_entries(yaml.safe_load(files[_SWAPPED]))
     assert (entry.dataset_revision, entry.date) == ("c0" * 20, "2026-01-31")
-    assert (entry.source_url, entry.source_name) == ("https://huggingface.co/datasets/org/swapped", "unbag 0.1.0")
+    assert (entry.source_url, entry.source_name) == ("https://huggingface.co/datasets/org/swapped", "unbag 0")
 
 
 def test_build_eval_results_without_matching_benchmark_warns_and_skips(caplog):
-    assert eval_results.build_eval_results([build_plain_result()], "org", _build_known_file(None)) == {}
+    assert eval_results.build_eval_results([build_plain_result()], "org", _build_context(None)) == {}
     assert "org/plain has no benchmark task snli-test on the Hub; publish the set first" in caplog.text
-    assert eval_results.build_eval_results([build_swapped_result()], "org", _build_known_file("7" * 64)) == {}
+    assert eval_results.build_eval_results([build_swapped_result()], "org", _build_context("7" * 64)) == {}
     assert "the rows of snli-test in org/swapped (sha256 77777777…) differ from the evaluated rows" in caplog.text
 
 

@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from huggingface_hub import HfApi
 
 from tests.fake_hub.accounts import ALICE
 from tests.fake_hub.running import RunningHub
+from tests.fork_server import PYTHON
 from tests.hub.running_app import ask, running_app
 from tests.hub.synthetic_results import build_plain_result, build_swapped_result
 from unbag.hub import results_dataset
 from unbag.hub.leaderboard_page import build_overview, build_results_table
 from unbag.hub.spaces import build_leaderboard_space
-
-from ..fork_server import PYTHON
 
 _SHARED = {
     "model_revision": "sha256:0123456789abcdef",
@@ -24,20 +24,15 @@ _SHARED = {
     "n": 100,
     "unbag_version": "0.1.0",
 }
+SITE = "https://huggingface.co"
 P_C = {"set": "permuted", "metric": "p_c", "metric_name": "P^c", "higher_is_better": False, "is_score": True}
 A = {"set": "permuted", "metric": "accuracy", "metric_name": "A", "higher_is_better": True, "is_score": False}
 F1 = {"set": "sicck", "metric": "f1", "metric_name": "macro F1", "higher_is_better": True, "is_score": True}
 
 
 def _build_row(model, value, config="snli", **more):
-    return {
-        **_SHARED,
-        "model": model,
-        "config": config,
-        "value": value,
-        "low": value - 0.05,
-        "high": value + 0.05,
-    } | more
+    interval = {"value": value, "low": value - 0.05, "high": value + 0.05}
+    return {**_SHARED, "model": model, "config": config, **interval, **more}
 
 
 @pytest.fixture(scope="module")
@@ -49,13 +44,7 @@ def results():
             _build_row("org/reader", 0.5, "mnli", **P_C),
             _build_row("org/reader", 0.9, **A),
             _build_row("lexical", 0.6, **A),
-            _build_row(
-                "org/hex",
-                0.3,
-                "default",
-                **F1,
-                **{"head": "residual", "low": None, "high": None, "options": '{"max_examples": 50}'},
-            ),
+            _build_row("org/hex", 0.3, "default", **F1, head="residual", low=None, options='{"max_examples": 50}'),
         ]
     )
 
@@ -71,28 +60,17 @@ def test_results_table_puts_best_first(results):
     assert table["revision"].tolist() == ["01234567"] * 2
 
 
-def test_model_name_is_escaped(results):
-    table = build_results_table(results[results["set"] == "sicck"].assign(model="[x](https://a.b)<b>"))
-    assert table["model"].tolist() == ["xhttps//a.bb (residual)"]
-
-
-def test_page_without_results_has_empty_tables(results):
-    assert build_results_table(results.iloc[:0]).empty
-    assert build_overview(results.iloc[:0])[0].empty
-
-
 def test_overview_has_score_of_most_common_rows(results):
     table, meanings = build_overview(results)
     assert list(table.columns) == ["model", "permuted ↓", "sicck ↑"]
     values = table.set_index("model")
-    assert values["permuted ↓"].dropna().to_dict() == {
-        "[org/reader](https://huggingface.co/org/reader)": 0.4,
-        "lexical": 1.0,
-    }
+    assert values["permuted ↓"].dropna().to_dict() == {f"[org/reader]({SITE}/org/reader)": 0.4, "lexical": 1.0}
     assert meanings.to_numpy().tolist() == [
         ["permuted", "P^c", "snli", '{"q": 100}'],
         ["sicck", "macro F1", "default", '{"max_examples": 50}'],
     ]
+    assert build_results_table(results.iloc[:0]).empty
+    assert build_overview(results.iloc[:0])[0].empty
 
 
 def test_build_overview_orders_by_number_of_sets_and_mean():
@@ -108,41 +86,29 @@ def test_build_overview_orders_by_number_of_sets_and_mean():
 
 
 def test_build_overview_compares_only_equal_rows(results):
-    few = pd.DataFrame(
-        [_build_row("org/few", 0.1, **P_C) | {"data_sha256": "0" * 16, "options": '{"max_examples": 5}'}]
-    )
-    table, _ = build_overview(pd.concat([results, few]))
-    values = table.set_index("model")["permuted ↓"]
-    assert pd.isna(values["[org/few](https://huggingface.co/org/few)"])
+    few = _build_row("org/few", 0.1, **P_C, data_sha256="0" * 16, options='{"max_examples": 5}')
+    together = pd.concat([results, pd.DataFrame([few])])
+    values = build_overview(together)[0].set_index("model")["permuted ↓"]
+    assert pd.isna(values[f"[org/few]({SITE}/org/few)"])
     assert values["lexical"] == 1.0
-    assert set(build_results_table(pd.concat([results, few]))["rows"]) == {"fedcba98", "00000000"}
+    assert set(build_results_table(together)["rows"]) == {"fedcba98", "00000000"}
 
 
 def test_build_overview_has_row_per_revision_of_model():
-    rows = [
-        _build_row("org/a", value, **P_C) | {"model_revision": revision}
-        for revision, value in (("ffff", 0.2), ("aaaa", 0.7))
-    ]
+    rows = [_build_row("org/a", value, **P_C, model_revision=name) for name, value in (("ffff", 0.2), ("aaaa", 0.7))]
     table, _ = build_overview(pd.DataFrame([*rows, _build_row("lexical", 1.0, **P_C)]))
     values = table.set_index("model")["permuted ↓"].to_dict()
-    link = "[org/a](https://huggingface.co/org/a)"
+    link = f"[org/a]({SITE}/org/a)"
     assert values == {f"{link} aaaa float32": 0.7, f"{link} ffff float32": 0.2, "lexical": 1.0}
 
 
 @pytest.mark.nightly
 def test_leaderboard_space_runs_without_unbag(hub: RunningHub, tmp_path: Path):
-    from huggingface_hub import HfApi
-
-    api = HfApi(hub.endpoint, token=ALICE)
-    api.create_repo(f"org/{results_dataset.NAME}", repo_type="dataset")
-    api.upload_file(
-        path_or_fileobj=results_dataset.merge_result_rows(
-            results_dataset.build_result_rows([build_plain_result(), build_swapped_result()]), None
-        ),
-        path_in_repo=results_dataset.FILE,
-        repo_id=f"org/{results_dataset.NAME}",
-        repo_type="dataset",
-    )
+    api, repo = HfApi(hub.endpoint, token=ALICE), f"org/{results_dataset.NAME}"
+    rows = results_dataset.build_result_rows([build_plain_result(), build_swapped_result()])
+    file = results_dataset.merge_result_rows(rows, None)
+    api.create_repo(repo, repo_type="dataset")
+    api.upload_file(path_or_fileobj=file, path_in_repo=results_dataset.FILE, repo_id=repo, repo_type="dataset")
     command = ["-m", "unbag", "publish", "leaderboard", "--repo-id", "org", "--yes"]
     PYTHON.run(*command, env=hub.env(tmp_path / "home", token=ALICE), check=True)
     folder = api.snapshot_download("org/unbag-leaderboard", repo_type="space", local_dir=tmp_path / "space")

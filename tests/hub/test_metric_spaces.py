@@ -2,15 +2,16 @@
 
 import inspect
 import json
-import re
-import subprocess
-import sys
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from tests.fake_hub.accounts import ALICE
 from tests.fake_hub.running import RunningHub
+from tests.fork_server import PYTHON
+from tests.hub.conftest import run_without_unbag
 from tests.hub.running_app import ask, running_app
 from unbag import challenge_sets, scripts
 from unbag.hub.metric_page import (
@@ -22,10 +23,9 @@ from unbag.hub.metric_page import (
     select_metric_columns,
 )
 from unbag.hub.spaces import build_metric_space
+from unbag.hub.vendoring import bundle_modules
 from unbag.scoring.nested import flatten_scores
 from unbag.scoring.swap_consistency import swap_consistency
-
-from ..fork_server import PYTHON
 
 NAMES = scripts.list_script_folders("metrics")
 # The inputs of the metric function. The page of the Space takes values computed from them.
@@ -45,19 +45,11 @@ ONE = {"predictions": [1] * 2, "references": [1] * 2, "source_id": ["a"] * 2, "s
 
 
 def _function(name):
-    module = __import__(f"unbag.scoring.{name}", fromlist=[name])
-    return getattr(module, name)
+    return getattr(import_module(f"unbag.scoring.{name}"), name)
 
 
 def _example(name):
     return parse_metric_columns(read_table((scripts.find_script_folder("metrics", name) / "example.csv").read_text()))
-
-
-def _write(upload, folder):
-    folder.mkdir(parents=True, exist_ok=True)
-    for path, content in upload.files.items():
-        (folder / path).write_bytes(content)
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -70,35 +62,39 @@ def test_metric_spaces_load_without_unbag_and_agree(hub: RunningHub, spaces, tmp
     environment = hub.env(tmp_path / "publisher", token=ALICE)
     PYTHON.run(*command, env=environment, check=True)
     inputs = {space.repo: MINITREES if name == "pos_minitree" else _example(name) for name, space in spaces.items()}
-    done = subprocess.run(
-        [sys.executable, Path(__file__).with_name("load_metrics.py")],
-        input=json.dumps(inputs),
-        capture_output=True,
-        text=True,
-        env=hub.env(tmp_path / "home"),
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    found = run_without_unbag([("space", *each) for each in inputs.items()], hub, tmp_path)
     for name, space in spaces.items():
         got = found[space.repo]
-        assert got["example"][0] == got["example"][1], "the card says what comes out"
+        assert got["value"] == got["stated"], "the card says what comes out"
         if name != "pos_minitree":
             assert got["scores"] == json.loads(json.dumps(flatten_scores(_function(name)(**_example(name))))), name
     assert found["org/pos_minitree"]["scores"] == {"n": 2, "ratio": 0.5}
 
 
+def test_invalid_space_name_and_repeated_name_in_bundle_raise(tmp_path, monkeypatch):
+    with pytest.raises(
+        ValueError, match=r"Space name that is a valid module name, got 'org/natural-logic'; use org/natural_logic"
+    ):
+        build_metric_space("natural_logic", "org/natural-logic")
+    (tmp_path / "unbag.good").write_text("A = 1\nB: int = 1\n")
+    (tmp_path / "unbag.bad").write_text("from unbag.good import A\n\nB = 1\n")
+    monkeypatch.setattr("unbag.hub.vendoring.find_spec", lambda name: SimpleNamespace(origin=tmp_path / name))
+    with pytest.raises(ValueError, match=r"expected unique names, got 'B' in unbag\.good and unbag\.bad"):
+        bundle_modules(["unbag.bad"], title="Bundle.")
+
+
 @pytest.mark.nightly
 def test_page_runs_without_unbag(hub: RunningHub, spaces, tmp_path: Path):
-    folder = _write(spaces["swap_consistency"], tmp_path / "space")
-    table = read_table((folder / "example.csv").read_text())
+    for path, content in spaces["swap_consistency"].files.items():
+        (tmp_path / path).write_bytes(content)
+    table = read_table((tmp_path / "example.csv").read_text())
     header, rows = list(table.columns), table.to_numpy().tolist()
-    with running_app(folder, hub.env(tmp_path / "home")) as address:
+    with running_app(tmp_path, hub.env(tmp_path / "home")) as address:
         [shown] = ask(address, "score", {"headers": header, "data": rows}, '{"seed": 2}')
         [cells] = ask(address, "paste", "prediction\tlabel\n1\t0\n")
         with pytest.raises(AssertionError, match="event: error"):
             ask(address, "score", {"headers": header[:1], "data": [row[:1] for row in rows]}, "")
-    *_, meanings = parse_metric_card((folder / "README.md").read_text())
+    *_, meanings = parse_metric_card((tmp_path / "README.md").read_text())
     scores = flatten_scores(swap_consistency(**parse_metric_columns(table), seed=2))
     assert shown["data"] == build_score_table(scores, meanings)
     assert cells["value"]["headers"] == ["prediction", "label"]
@@ -112,39 +108,23 @@ def test_space_requires_only_numeric_packages_and_names_origin(spaces, name):
     for path in (path for path in files if path.endswith(".py")):
         assert "unbag" in files[path].splitlines()[0]
         assert "SPDX-License-Identifier: Apache-2.0" in files[path]
-        assert not re.search(r"^(import|from) (unbag|evaluate|datasets)\b", files[path], re.MULTILINE)
-    assert f"def {name}(" in files["unbag_scoring.py"]
-
-
-def test_space_name_must_be_module_name():
-    with pytest.raises(
-        ValueError, match=r"Space name that is a valid module name, got 'org/natural-logic'; use org/natural_logic"
-    ):
-        build_metric_space("natural_logic", "org/natural-logic")
+        assert "\nfrom unbag." not in files[path]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_page_explains_every_score_of_example(name):
-    title, lead, _, meanings = parse_metric_card(
-        (scripts.find_script_folder("metrics", name) / "README.md").read_text()
-    )
+    card = (scripts.find_script_folder("metrics", name) / "README.md").read_text()
+    title, lead, _, meanings = parse_metric_card(card)
     scores = flatten_scores(compute_scores(_function(name), _example(name), ""))
     rows = build_score_table(scores, meanings)
     assert rows
-    for row in rows:
-        assert row[-1], row
-    assert title
-    assert lead
+    assert all((title, lead, *(row[-1] for row in rows)))
 
 
 @pytest.mark.parametrize(
     ("inputs", "options", "message"),
     [
-        (
-            {"predictions": [1]},
-            "",
-            r"missing 3 required .* 'references', 'source_id', and 'swapped' \(columns: predictions",
-        ),
+        ({"predictions": [1]}, "", r"missing 3 .* 'references', 'source_id', and 'swapped' \(columns: predictions"),
         ({**ONE, "predictions": ["a", "b"]}, "{}", "expected integers"),
         (ONE, "[1]", "TypeError"),
         (ONE, "{", "JSONDecodeError"),

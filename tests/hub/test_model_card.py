@@ -18,15 +18,15 @@ from unbag.training.recipes import find_recipe
 
 LABELS = ["contradiction", "entailment", "neutral"]
 
-SCORED = {"accuracy": 0.5, "loss": 0.9, "pairs": 100}
 
-
-def build_data_part(name, **more):
+def build_data_part(name):
     known = corpora.CORPORA.get(name)
-    origin = f"{known.hub_id} ({known.config})" if known else name
-    return {"name": name, "origin": origin, "splits": ["train"] if known else [], "revisions": ["d" * 40]} | {
+    return {
+        "name": name,
+        "origin": f"{known.hub_id} ({known.config})" if known else name,
+        "splits": ["train"] if known else [],
+        "revisions": ["d" * 40],
         **{"rows": 9, "excluded": {}, "pairs": 9, "weight": 1.0},
-        **more,
     }
 
 
@@ -34,44 +34,42 @@ def build_data_part(name, **more):
 def run(tmp_path):
     """Return a function that writes the output folder of a training run without real weights."""
 
-    def write(*corpus, recipe="finetune", steps=1, name="run", base="org/base", **config):
+    def write(*corpus, recipe="finetune", name="run", **config):
         folder = tmp_path / name
         folder.mkdir()
-        made = find_recipe(recipe)(model=base, corpus=corpus or ("snli",), output_dir=name, **config)
-        evaluations = [{"step": step, "snli": SCORED, "all": SCORED} for step in range(1, steps + 1)]
+        corpus = corpus or ("snli",)
+        made = find_recipe(recipe)(model="org/base", corpus=corpus, output_dir=name, **config)
+        scored = {"accuracy": 0.5, "loss": 0.9, "pairs": 100}
+        evaluation = {"step": 1, "snli": scored, "all": scored}
         record = {
             "schema": 2,
             "recipe": recipe,
             "config": made.to_json(),
             "precision": "no",
-            "model": {"name": base, "revision": "b" * 40},
-            "data": {
-                "training": [build_data_part(each) for each in corpus or ("snli",)],
-                "held_out": [build_data_part("snli")],
-            },
+            "model": {"name": "org/base", "revision": "b" * 40},
+            "data": {"training": list(map(build_data_part, corpus)), "held_out": [build_data_part("snli")]},
             "label_order": LABELS,
-            **{"pairs_per_epoch": 9, "steps_per_epoch": 1, "steps": steps, "truncated_pairs": 0, "processes": 1},
-            **{"evaluations": evaluations, "best_evaluation": evaluations[-1], "device": "cpu"},
+            **{"pairs_per_epoch": 9, "steps_per_epoch": 1, "steps": 1, "truncated_pairs": 0, "processes": 1},
+            **{"evaluations": [evaluation], "best_evaluation": evaluation, "device": "cpu"},
             "environment": {"python": "3.11", "unbag": "0.1.0"},
         }
-        files = {
-            "training.json": record,
-            "config.json": {
-                "id2label": dict(enumerate(LABELS)),
-                "label2id": {label: i for i, label in enumerate(LABELS)},
-            },
-            "tokenizer_config.json": {},
-            "model.safetensors": f"weights of {name}",
-        }
-        for path, content in files.items():
+        ids = {"id2label": dict(enumerate(LABELS)), "label2id": {label: i for i, label in enumerate(LABELS)}}
+        files = {"training.json": record, "config.json": ids, "tokenizer_config.json": {}}
+        for path, content in {**files, "model.safetensors": f"weights of {name}"}.items():
             (folder / path).write_text(json.dumps(content))
         return folder
 
     return write
 
 
-def parse_card(upload):
-    return ModelCard(upload.files["README.md"].decode())
+def publish(folder, *results, **options):
+    """Build the files to publish. Return the parsed card, and the files."""
+    files = build_model_upload(folder, "me/model", results, **options).files
+    return ModelCard(files["README.md"].decode()), files
+
+
+def update_json(path, **fields):
+    path.write_text(json.dumps(json.loads(path.read_text()) | fields))
 
 
 def build_folder_result(folder, build=build_plain_result, **more):
@@ -82,14 +80,12 @@ def build_folder_result(folder, build=build_plain_result, **more):
     ("corpus", "base", "license", "said"),
     [
         (("snli",), "apache-2.0", "cc-by-sa-4.0", "`cc-by-sa-4.0`, which meets the terms of all sources"),
-        (("anli",), "mit", "cc-by-nc-4.0", "`cc-by-nc-4.0`, which meets"),
-        (("snli", "anli"), "mit", "other", "No single license meets the terms of all sources"),
         (("snli", "mnli"), "mit", "other", "No single license meets the terms of all sources"),
         (("snli",), None, "other", "| org/base | unknown |\n| stanfordnlp/snli | cc-by-sa-4.0 |"),
     ],
 )
 def test_model_card_inherits_license(run, corpus, base, license, said):
-    found = parse_card(build_model_upload(run(*corpus), "me/model", base_license=base))
+    found, _ = publish(run(*corpus), base_license=base)
     assert found.data.license == license
     assert (found.data.get("license_name") is not None) == (license == "other")
     assert said in found.text
@@ -102,38 +98,35 @@ def test_model_card_compares_results_on_same_pairs(run):
     base = build_model_record("org/base", "b" * 40)
     asked_less = replace(build_swapped_result(base), config={"max_examples": 9}, data=SNLI | {"sha256": "7" * 64})
     own = [build_folder_result(folder), build_folder_result(folder, build_swapped_result)]
-    upload = build_model_upload(folder, "me/model", own, [build_plain_result(base, seed=2), asked_less])
-    text = parse_card(upload).text
-    [row] = [line for line in text.splitlines() if line.startswith("|  | accuracy ↑ |")]
-    ours, theirs = (
-        f"{found.scores['accuracy'].value:.3f} [" for found in (build_plain_result(), build_plain_result(seed=2))
-    )
+    compared = [build_plain_result(base, seed=2), asked_less]
+    card, files = publish(folder, *own, compare_with=compared)
+    [row] = [line for line in card.text.splitlines() if line.startswith("|  | accuracy ↑ |")]
+    ours, theirs = (f"{found.scores['accuracy'].value:.3f} [" for found in (own[0], compared[0]))
     assert row.index(ours) < row.index(theirs)
-    [row] = [line for line in text.splitlines() if line.startswith("| Swapped, snli test |")]
+    [row] = [line for line in card.text.splitlines() if line.startswith("| Swapped, snli test |")]
     assert "| – |" in row, "others' results on other pairs are no comparison"
-    assert {path for path in upload.files if path.startswith(".eval_results/")} == {
-        ".eval_results/unbag-plain-snli-test.yaml",
-        ".eval_results/unbag-swapped-snli-test.yaml",
-    }
-    assert b"id: me/plain" in upload.files[".eval_results/unbag-plain-snli-test.yaml"]
+    names = [f".eval_results/unbag-{name}-snli-test.yaml" for name in ("plain", "swapped")]
+    assert sorted(path for path in files if path.startswith(".eval_results/")) == names
+    assert b"id: me/plain" in files[names[0]]
 
 
 def test_model_card_shows_residual_results_separately(run):
     folder = run(recipe="hex")
-    upload = build_model_upload(folder, "me/model", [build_folder_result(folder, head="residual sha256:1")])
-    assert "| set | metric | this model | residual head |" in parse_card(upload).text
-    assert not [path for path in upload.files if path.startswith(".eval_results/")]
-    assert parse_card(upload).data.eval_results is None
+    card, files = publish(folder, build_folder_result(folder, head="residual sha256:1"))
+    assert "| set | metric | this model | residual head |" in card.text
+    assert not [path for path in files if path.startswith(".eval_results/")]
+    assert card.data.eval_results is None
 
 
 def test_model_card_shows_curve_of_interpolated_weights(run):
     folder = run(recipe="mend", interpolate=True, augment=())
-    record = json.loads((folder / "training.json").read_text())
     curve = [{"alpha": step / 10, "all": {"accuracy": 0.6 - step / 100, "loss": 1, "pairs": 9}} for step in range(11)]
-    record["interpolation"] = {"alpha": 0.1, "max_loss": 1, "curve": curve}
-    record["best_evaluation"] = {"step": 1, "all": curve[1]["all"]}
-    (folder / "training.json").write_text(json.dumps(record))
-    text = parse_card(build_model_upload(folder, "me/model")).text
+    update_json(
+        folder / "training.json",
+        interpolation={"alpha": 0.1, "max_loss": 1, "curve": curve},
+        best_evaluation={"step": 1, "all": curve[1]["all"]},
+    )
+    text = publish(folder)[0].text
     assert "with α = 0.1, the largest α" in text
     assert "| 0 | 0.6000 | 1.0000 |\n| 0.1 (published) | 0.5900 | 1.0000 |" in text
     assert "| 1 (published, interpolated) | 0.5900 | 1.0000 |" in text
@@ -142,21 +135,21 @@ def test_model_card_shows_curve_of_interpolated_weights(run):
 
 
 def test_model_card_describes_recipe_and_word_order(run):
-    text = parse_card(build_model_upload(run(name="order", word_order="shuffled"), "me/model")).text
-    assert "shuffled in each epoch" in text
-    text = parse_card(build_model_upload(run(recipe="max_entropy"), "me/model")).text
+    assert "shuffled in each epoch" in publish(run(name="order", word_order="shuffled"))[0].text
+    folder = run(recipe="max_entropy")
+    text = publish(folder)[0].text
     assert "Sinha et al. 2021" in text
     assert "| alpha | 1 |\n| permutations | 1 |" in text
     assert "unbag train max-entropy --model org/base --revision bbbb" in text
-    assert find_base_model(run(name="again")) == ("org/base", "b" * 40)
+    assert find_base_model(folder) == ("org/base", "b" * 40)
 
 
 def test_results_of_other_model_are_rejected(run):
     folder, other = run(), run(name="other")
     with pytest.raises(ValueError, match="pass results of other models to --compare-with"):
-        build_model_upload(folder, "me/model", [build_folder_result(other)])
+        publish(folder, build_folder_result(other))
     with pytest.raises(ValueError, match="got results of the published model"):
-        build_model_upload(folder, "me/model", compare_with=[build_folder_result(folder)])
+        publish(folder, compare_with=[build_folder_result(folder)])
 
 
 @pytest.mark.parametrize(
@@ -168,19 +161,18 @@ def test_results_of_other_model_are_rejected(run):
 )
 def test_inconsistent_label_order_is_rejected(run, turned):
     folder = run()
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | turned))
+    update_json(folder / "config.json", **turned)
     with pytest.raises(ValueError, match=r"expected the label order of training.json .* in id2label"):
-        build_model_upload(folder, "me/model")
+        publish(folder)
 
 
 def test_publication_of_incomplete_folder_raises(run, tmp_path):
     with pytest.raises(ValueError, match=r"expected an output folder of `unbag train` with a training\.json"):
-        build_model_upload(tmp_path, "me/model")
+        publish(tmp_path)
     folder = run()
     (folder / "model.safetensors").unlink()
     with pytest.raises(ValueError, match="expected a complete model"):
-        build_model_upload(folder, "me/model")
+        publish(folder)
 
 
 def test_caches_and_hidden_files_are_not_published(run):
@@ -188,8 +180,7 @@ def test_caches_and_hidden_files_are_not_published(run):
     for path in ("evaluation/results.json", "evaluation/predictions/part.parquet", ".cache/a", "README.md"):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text("{}")
-    files = set(build_model_upload(folder, "me/model").files)
-    assert files == {
+    assert set(publish(folder)[1]) == {
         *("README.md", "config.json", "evaluation/results.json"),
         *("model.safetensors", "tokenizer_config.json", "training.json"),
     }
@@ -197,67 +188,57 @@ def test_caches_and_hidden_files_are_not_published(run):
 
 def test_model_card_lists_hex_embeddings_as_source(run):
     """`hex.safetensors` contains the word vectors, whose license is unknown."""
-    about = parse_card(build_model_upload(run(recipe="hex", embeddings="glove.txt"), "me/model"))
+    about, _ = publish(run(recipe="hex", embeddings="glove.txt"))
     assert about.data.license == "other"
     assert "| glove.txt | unknown |" in about.text
     assert "| warm start | 0.2 |\n| embeddings | glove.txt |\n| superficial weight | 0 |" in about.text
-    assert "glove" not in parse_card(build_model_upload(run(recipe="hex", name="own"), "me/own")).text
+    assert "glove" not in publish(run(recipe="hex", name="own"))[0].text
 
 
-def test_model_card_of_unbag_architecture_imports_unbag(run):
+def test_publication_of_unbag_architecture_imports_unbag_or_includes_code(run):
     folder = run()
-    known = "import unbag.models"
-    assert known not in parse_card(build_model_upload(folder, "me/model")).text
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | {"model_type": "unbag-esim"}))
-    assert parse_card(build_model_upload(folder, "me/model")).text.count(known) == 2, "in both examples"
-
-
-def test_publication_with_code_includes_architecture(run):
-    folder = run()
+    known, config = "import unbag.models", folder / "config.json"
+    assert known not in publish(folder)[0].text
     with pytest.raises(ValueError, match="which is part of transformers"):
-        build_model_upload(folder, "me/model", with_code=True)
-    config = json.loads((folder / "config.json").read_text()) | {"model_type": "unbag-esim"}
-    (folder / "config.json").write_text(json.dumps(config))
+        publish(folder, with_code=True)
+    update_json(config, model_type="unbag-esim")
+    text = publish(folder)[0].text
+    assert text.count(known) == 2, "in both examples"
+    assert "trust_remote_code" not in text
     upload = build_model_upload(folder, "me/model", with_code=True)
-    assert "trust_remote_code=True" in parse_card(upload).text
-    assert "trust_remote_code" not in parse_card(build_model_upload(folder, "me/model")).text
-    assert json.loads(upload.files["config.json"]) == config | {
-        "auto_map": {
-            "AutoConfig": "modeling_unbag.EsimConfig",
-            "AutoModelForSequenceClassification": "modeling_unbag.EsimForSequenceClassification",
-        }
+    assert b"trust_remote_code=True" in upload.files["README.md"]
+    names = {
+        "AutoConfig": "modeling_unbag.EsimConfig",
+        "AutoModelForSequenceClassification": "modeling_unbag.EsimForSequenceClassification",
     }
-    written = json.dumps(config, indent=2, sort_keys=True) + "\n"  # the format of transformers
-    (folder / "config.json").write_text(written)
-    published = build_model_upload(folder, "me/model", with_code=True).files["config.json"]
-    # Results of the folder are assigned to the repository by the hash of this file.
-    assert remove_model_code(published) == written.encode()
+    assert json.loads(upload.files["config.json"]) == json.loads(config.read_text()) | {"auto_map": names}
     code = upload.files["modeling_unbag.py"].decode()
     assert "import unbag" not in code
     assert "from unbag" not in code
     assert "modeling_unbag.py" in upload.owned_patterns, "it goes when the model is published again without"
+    # the format of transformers
+    config.write_text(json.dumps(json.loads(config.read_text()), indent=2, sort_keys=True) + "\n")
+    # Results of the folder are assigned to the repository by the hash of this file.
+    assert remove_model_code(publish(folder, with_code=True)[1]["config.json"]) == config.read_bytes()
 
 
 @pytest.mark.parametrize(
-    ("kinds", "words", "end"),
+    ("kinds", "end"),
     [
         (
             {"negation": 400, "contrast": 8},
-            "training",
             "400 negation and 8 contrast pairs generated from the training pairs were added, with words and templates "
             "from the training half of the vocabulary only.",
         ),
         (
             {"soswap": 3, "recombined": 5, "contrast": 8},
-            "training",
             "3 SOSwap, 5 recombined and 8 contrast pairs generated from the training pairs were added, SOSwap and "
             "contrast with words and templates from the training half of the vocabulary only.",
         ),
     ],
 )
-def test_augmentation_sentence_names_vocabulary_half_where_used(kinds, words, end):
-    added = {"words": words, "first_epoch": {kind: {"pairs": n} for kind, n in kinds.items()}}
+def test_augmentation_sentence_names_vocabulary_half_where_used(kinds, end):
+    added = {"words": "training", "first_epoch": {kind: {"pairs": n} for kind, n in kinds.items()}}
     assert model_card._augmentation({"config": {}, "augmentation": added}) == f"In each epoch, {end}"
 
 

@@ -5,7 +5,7 @@ import importlib.util
 import os
 import re
 import sys
-from contextlib import asynccontextmanager
+from itertools import product
 
 import numpy as np
 import pytest
@@ -17,11 +17,7 @@ from unbag.challenge_sets.perturbations.permutation import Permuter
 from unbag.data.labels import LABELS
 from unbag.data.text.tokens import tokenize
 from unbag.hub import pair_page
-from unbag.hub.pair_page import (
-    LexicalScorer,
-    build_pair_variants,
-    summarize_predictions,
-)
+from unbag.hub.pair_page import LexicalScorer, build_pair_variants, summarize_predictions
 from unbag.hub.spaces import GRADIO, build_pair_space
 
 WORDS = ("dog", "cat", "man", "woman", "sleeps", "runs")
@@ -81,8 +77,7 @@ def test_running_space_is_mcp_server_with_predict_tool(space, tmp_path):
     hidden = re.compile(r"(HF|HUGGING|GRADIO)_.*|.*_PROXY", re.IGNORECASE)
     environment = {name: value for name, value in os.environ.items() if not hidden.fullmatch(name)}
     with running_app(space, environment | {"HF_HOME": str(tmp_path), "HF_HUB_OFFLINE": "1"}) as address:
-        [tool] = asyncio.run(_tools(f"{address}/gradio_api/mcp/"))
-        result = asyncio.run(_call(f"{address}/gradio_api/mcp/", tool.name, PAIR | {"name": "no model"}))
+        tool, result = asyncio.run(_ask(f"{address}/gradio_api/mcp/", PAIR | {"name": "no model"}))
     assert tool.name.endswith("predict")
     assert tool.description.startswith("Predict entailment, neutral or contradiction for an English pair")
     properties = tool.inputSchema["properties"]
@@ -96,25 +91,15 @@ def test_running_space_is_mcp_server_with_predict_tool(space, tmp_path):
 PAIR = {"premise": "A dog sleeps.", "hypothesis": "A cat runs.", "gold": "unknown"}
 
 
-async def _tools(address):
-    async with _open_session(address) as session:
-        return (await session.list_tools()).tools
-
-
-async def _call(address, name, arguments):
-    async with _open_session(address) as session:
-        return await session.call_tool(name, arguments)
-
-
-@asynccontextmanager
-async def _open_session(address):
-    """Open a session with the MCP client."""
+async def _ask(address, arguments):
+    """Call the only tool of an MCP server. Return its description and the result."""
     from mcp import ClientSession
     from mcp.client.streamable_http import streamablehttp_client
 
     async with streamablehttp_client(address) as (read, write, _), ClientSession(read, write) as session:
         await session.initialize()
-        yield session
+        [tool] = (await session.list_tools()).tools
+        return tool, await session.call_tool(tool.name, arguments)
 
 
 def test_lexical_scorer_agrees_with_library(space, bundled_functions, lexical_model):
@@ -122,15 +107,10 @@ def test_lexical_scorer_agrees_with_library(space, bundled_functions, lexical_mo
     words = [tuple(collect_words(side, "en") for side in pair) for pair in pairs]
     there, model = LexicalScorer(bundled_functions, space), LexicalModel.load(lexical_model)
     np.testing.assert_allclose(there.probabilities(pairs), model.probabilities(words), atol=1e-6)
-    for pair, each in zip(pairs, words, strict=True):
-        for label in LABELS:
-            matrix, gold = model.vocabulary.matrix([each]), np.array([LABELS.index(label)])
-            [expected] = rank_misleading_features(
-                model.vocabulary, model.regression.weights, matrix, model.probabilities([each]), gold, pair_page.TOP
-            )
-            assert [tuple(found) for found in there.find_misleading_features(pair, label)] == [
-                tuple(one) for one in expected
-            ]
+    for (pair, each), (number, label) in product(zip(pairs, words, strict=True), enumerate(LABELS)):
+        about = model.vocabulary, model.regression.weights, model.vocabulary.matrix([each])
+        [expected] = rank_misleading_features(*about, model.probabilities([each]), np.array([number]), pair_page.TOP)
+        assert list(map(tuple, there.find_misleading_features(pair, label))) == list(map(tuple, expected))
 
 
 def test_build_variants_agrees_with_permuted_set(bundled_functions):

@@ -1,12 +1,12 @@
 """Tests of prefetching, offline errors and failed downloads."""
 
-import json
 import shutil
 
 import pytest
 from huggingface_hub import HfApi
 
 from tests.fake_hub.accounts import ALICE
+from tests.inference.fixtures import save_model_with_code
 
 _PLAIN = ["--sets", "plain", "--corpus", "snli"]
 _LIMIT = 4_000  # maximum file size in bytes, smaller than the tiny corpus
@@ -60,17 +60,7 @@ def test_damaged_cached_file_is_replaced(commands, tmp_path):
 @pytest.mark.nightly
 def test_model_code_is_prefetched_but_runs_only_if_trusted(fresh_commands, tiny_bert, tmp_path):
     unbag = fresh_commands
-    folder, ran = shutil.copytree(tiny_bert, tmp_path / "own"), tmp_path / "ran"
-    (folder / "own.py").write_text(
-        "from transformers import BertConfig, BertForSequenceClassification\n"
-        f"from pathlib import Path\nPath({str(ran)!r}).touch()\n"
-        'class OwnConfig(BertConfig):\n    model_type = "own-bert"\n'
-        "class OwnForSequenceClassification(BertForSequenceClassification):\n    config_class = OwnConfig\n"
-    )
-    config = json.loads((folder / "config.json").read_text()) | {"model_type": "own-bert"}
-    names = {"AutoConfig": "OwnConfig", "AutoModelForSequenceClassification": "OwnForSequenceClassification"}
-    config["auto_map"] = {name: f"own.{value}" for name, value in names.items()}
-    (folder / "config.json").write_text(json.dumps(config))
+    folder, ran = save_model_with_code(tmp_path / "own", tiny_bert, ran=tmp_path / "ran"), tmp_path / "ran"
     api = HfApi(unbag.hub.endpoint, token=ALICE)
     api.create_repo("alice/own", exist_ok=True)
     commit = api.upload_folder(repo_id="alice/own", folder_path=folder).oid

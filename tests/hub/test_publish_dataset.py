@@ -1,8 +1,6 @@
 """Tests of sets that the command publishes and that `datasets` reads without unbag."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,79 +10,79 @@ from huggingface_hub import HfApi
 from tests.fake_hub.faults import Fault
 from tests.fake_hub.fixtures import SHARED_HUB
 from tests.fork_server import PYTHON, wait_until
+from tests.hub.conftest import run_without_unbag
 from unbag import challenge_sets
 from unbag.cli import app, run
 
 _OPTIONS = {
-    "cs_lambda": ["-o", "train_data=snli", "-o", "pipeline=all", "-o", "max_train_pairs=200", "-o", "folds=2"],
-    "permuted": ["-o", "q=3", "-o", "min_words=6"],
+    "cs_lambda": {"train_data": ["snli"], "pipeline": "all", "max_train_pairs": 200, "folds": 2},
+    "permuted": {"q": 3, "min_words": 6},
 }
 _DAILY = ("permuted", "plain", "resnli", "swapped")  # the nightly tests publish all sets
-_TO = "org"
-
-
-def _file(commands, repo, path):
-    from urllib.request import ProxyHandler, build_opener
-
-    with build_opener(ProxyHandler({})).open(f"{commands.hub.endpoint}/datasets/{repo}/resolve/main/{path}") as answer:
-        return answer.read()
 
 
 @pytest.fixture(scope="session")
-def vectors(tmp_path_factory):
-    """Write a file of word vectors for three words of the corpus."""
-    path = tmp_path_factory.mktemp("vectors") / "words.txt"
-    path.write_text("a 1 0\nman 0 1\nwoman 1 1\ndog -1 0\n")
-    return path
+def options(tmp_path_factory):
+    """Return the options of each set, with a file of word vectors for words of the corpus."""
+    vectors = tmp_path_factory.mktemp("vectors") / "words.txt"
+    vectors.write_text("a 1 0\nman 0 1\nwoman 1 1\ndog -1 0\n")
+    return {**_OPTIONS, "resnli": {"embeddings": str(vectors)}}
+
+
+def _format_flags(options):
+    pairs = [(name, ",".join(value) if isinstance(value, list) else value) for name, value in options.items()]
+    return [flag for name, value in pairs for flag in ("-o", f"{name}={value}")]
 
 
 @pytest.fixture(scope="session")
-def published(commands, vectors, request):
+def published(commands, options, request):
     """Publish the sets. Return the output of the commands and the command runner."""
     parsed = ("negation", "recombined", "soswap_addamod")  # sets that need a pipeline
     names = [name for name in challenge_sets.list_set_names() if name not in parsed or SHARED_HUB.is_dir()]
     if "not nightly" in request.config.option.markexpr:
         names = [name for name in names if name in _DAILY]
-    options = {**_OPTIONS, "resnli": ["-o", f"embeddings={vectors}"]}
-    given = [
-        ["publish", "dataset", name, "--repo-id", _TO, "--corpus", "snli", *options.get(name, []), "--yes", "--json"]
-        for name in names
-    ]
-    said = [entry for [entry] in commands.run_sequence(*given)]
+    to = ["--repo-id", "org", "--corpus", "snli", "--yes", "--json"]
+    given = [["publish", "dataset", name, *to, *_format_flags(options.get(name, {}))] for name in names]
+    said = [entry for [entry] in commands.call("run_commands", given)]
     return dict(zip(names, said, strict=True)), given
 
 
 def test_unchanged_set_makes_no_commit(published, commands):
     first, given = published
     assert all(said["commit"] for said in first.values())
-    again = [entry for [entry] in commands.run_sequence(*given)]
+    again = [entry for [entry] in commands.call("run_commands", given)]
     assert [said["commit"] for said in again] == [None] * len(given)
 
 
-def test_published_rows_equal_built_rows(published, commands, vectors):
+def test_published_rows_equal_built_rows(published, commands, options):
     first, _ = published
     configs = {name: "snli" if name == "resnli" else "snli-validation" for name in first}
     asked = [[f"org/{name}", config] for name, config in configs.items()] + [["org/swapped", None]]
-    read = commands.run("tests.hub.dataset_reader", json.dumps(asked))
-    by_set = {(said["repo"], said["config"], said["split"]): said for said in read}
+    by_set = {(said["repo"], said["config"], said["split"]): said for said in commands.call("read_datasets", asked)}
     assert {split for repo, _, split in by_set if repo == "org/resnli"} == {"train", "validation", "test"}
-    assert (
-        by_set[("org/swapped", None, "validation")]["sha256"]
-        == by_set[("org/swapped", "snli-validation", "validation")]["sha256"]
-    )
-    built = commands.run("tests.hub.built_rows", json.dumps([configs, str(vectors)]))
+    default, named = (by_set["org/swapped", config, "validation"] for config in (None, "snli-validation"))
+    assert default["sha256"] == named["sha256"]
+    built = commands.call("build_rows", [[name, config, options.get(name, {})] for name, config in configs.items()])
     assert len(built) == len(by_set) - 1
     for made in built:
-        read_back = by_set[(f"org/{made['set']}", made["config"], made["split"])]
+        read_back = by_set[f"org/{made['set']}", made["config"], made["split"]]
         assert made["rows"] > 0
         assert (made["sha256"], made["labels"]) == (read_back["sha256"], read_back["labels"]), made["set"]
 
 
-def test_card_describes_content_and_sources(published, commands):
-    card = _file(commands, "org/permuted", "README.md").decode()
+def test_card_describes_content_and_sources(published, commands, tmp_path):
+    api = HfApi(commands.hub.endpoint, token=False)
+
+    def read(path):
+        return Path(api.hf_hub_download("org/permuted", path, repo_type="dataset", cache_dir=tmp_path)).read_text()
+
+    card = read("README.md")
     metadata = yaml.safe_load(card.split("---\n")[1])
     assert metadata["license"] == "cc-by-sa-4.0"
     assert metadata["source_datasets"] == ["stanfordnlp/snli"]
+    assert metadata["annotations_creators"] == ["crowdsourced"]
+    assert metadata["language_creators"] == ["crowdsourced", "machine-generated"]
+    assert {"arxiv:2101.00010", "arxiv:1508.05326"} <= set(metadata["tags"])
     assert metadata["configs"][0]["default"] is True
     [info] = metadata["dataset_info"]
     [label] = [feature for feature in info["features"] if feature["name"] == "label"]
@@ -95,22 +93,18 @@ def test_card_describes_content_and_sources(published, commands):
     assert counted["unique_pairs"] <= counted["rows"]
     least, mean, most = counted["lengths"]["premise"]
     assert 0 < least <= mean <= most
-    assert metadata["annotations_creators"] == ["crowdsourced"]
-    assert metadata["language_creators"] == ["crowdsourced", "machine-generated"]
-    assert {"arxiv:2101.00010", "arxiv:1508.05326"} <= set(metadata["tags"])
-    assert "`unbag` is a Python package" in card
-    assert "pip install" not in card, "not released: no project URL"
-    assert f'"source_id": "{record["data"]["name"]}-validation-' in card, "a row of it"
-    tasks = yaml.safe_load(_file(commands, "org/permuted", "eval.yaml"))["tasks"]
-    assert tasks == [{"id": "snli-validation", "config": "snli-validation", "split": "validation"}]
-    assert record["options"]["seed"] == 13
-    assert record["options"]["q"] == 3
+    assert (record["options"]["seed"], record["options"]["q"]) == (13, 3)
     assert record["data"]["excluded"]["unlabelled"] == 1
     assert record["data"]["revision"] == "cdb5c3d5eed6ead6e5a341c8e56e669bb666725b"
-    assert "## Checked against the paper" in card
+    assert "pip install" not in card, "not released: no project URL"
     assert "](../" not in card
-    assert "sinha-etal-2021" in card
-    assert "bowman-etal-2015" in card
+    for part in (
+        *("`unbag` is a Python package", "## Checked against the paper", "sinha-etal-2021", "bowman-etal-2015"),
+        f'"source_id": "{record["data"]["name"]}-validation-',  # a row of it
+    ):
+        assert part in card
+    tasks = yaml.safe_load(read("eval.yaml"))["tasks"]
+    assert tasks == [{"id": "snli-validation", "config": "snli-validation", "split": "validation"}]
 
 
 def test_user_data_requires_license_and_corpus_has_one(commands, tmp_path, capsys):
@@ -155,18 +149,10 @@ def test_killed_publication_is_atomic_and_can_be_repeated(published, commands):
 @pytest.mark.nightly
 def test_card_examples_run_without_unbag(published, commands, tmp_path):
     first, _ = published
-    commands("publish", "metric", "--repo-id", _TO, "--yes")
-    repositories = [said["repo"] for said in first.values()]
-    done = subprocess.run(
-        [sys.executable, Path(__file__).with_name("run_card_examples.py"), *repositories],
-        env=commands.hub.env(tmp_path),
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    printed = json.loads(done.stdout)
-    assert printed.keys() == set(repositories)
+    commands("publish", "metric", "--repo-id", "org", "--yes")
+    asked = [("dataset", said["repo"], None) for said in first.values()]
+    answers = run_without_unbag(asked, commands.hub, tmp_path)
+    printed = {repo: answer["printed"] for repo, answer in answers.items()}
     in_cs, n, *_ = printed.pop("org/cs_lambda")
     assert in_cs == n, "the filter and the metric agree on CS_0.7"
     assert {number for numbers in printed.values() for number in numbers} == {"1.0"}, "gold labels are always right"

@@ -1,31 +1,33 @@
-"""Tests of publishing files: one commit, no commit without changes, and errors of the Hub and the network."""
+"""Tests of publishing files and collections: one commit, none without changes, and errors of the Hub and the network.
+
+`hub_client` has the token of Alice.
+"""
 
 from __future__ import annotations
 
+import io
+import json
 import random
-import re
+import socket
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import redirect_stdout
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
 
 import pytest
+from huggingface_hub import HfApi
 
 from tests.fake_hub.accounts import ALICE, ALICE_READS, BOB
-from tests.fake_hub.client_process import connect_as_alice, runs_in
+from tests.fake_hub.client_process import runs_in
 from tests.fake_hub.faults import Fault
 from tests.fake_hub.running import RunningHub
+from unbag.hub import push
+from unbag.hub.push import HubError, HubUpload, publish_files, update_collection
 
 _BIG = 300_000  # size in bytes of a file that is uploaded before the commit
-
-
-@pytest.fixture(autouse=True)
-def _disarm_faults(hub: RunningHub) -> Iterator[None]:
-    yield
-    hub.arm()
 
 
 def _authenticate(token: str):
@@ -39,8 +41,6 @@ def _shorten_delays():
 
 
 def _publication(repo, tmp_path=None, **files):
-    from unbag.hub.push import HubUpload
-
     files = {path.replace("__", "/"): content for path, content in files.items()}
     if tmp_path is not None:
         (tmp_path / "big.bin").write_bytes(random.Random(repo).randbytes(_BIG))
@@ -49,25 +49,21 @@ def _publication(repo, tmp_path=None, **files):
 
 
 def _commits(repo):
-    return [commit.title for commit in connect_as_alice().list_repo_commits(repo, repo_type="dataset")]
+    return [commit.title for commit in HfApi().list_repo_commits(repo, repo_type="dataset")]
 
 
 def _files(repo):
-    return set(connect_as_alice().list_repo_files(repo, repo_type="dataset")) - {".gitattributes"}
+    return set(HfApi().list_repo_files(repo, repo_type="dataset")) - {".gitattributes"}
 
 
 @runs_in("hub_client")
 def test_files_and_card_are_published_in_one_commit(repo_id, tmp_path):
-    from unbag.hub.push import publish_files
-
     upload = _publication(repo_id, tmp_path, README=b"a card")
-    with _authenticate(ALICE):
-        planned = publish_files(upload, dry_run=True)
-        assert planned.base is None
-        assert planned.added == {"README": 6, "data/big.bin": _BIG}
-        assert not connect_as_alice().repo_exists(repo_id, repo_type="dataset"), "looking made it"
-        first = publish_files(upload)
-        again = publish_files(upload)
+    planned = publish_files(upload, dry_run=True)
+    assert planned.base is None
+    assert planned.added == {"README": 6, "data/big.bin": _BIG}
+    assert not HfApi().repo_exists(repo_id, repo_type="dataset"), "looking made it"
+    first, again = publish_files(upload), publish_files(upload)
     assert _commits(repo_id) == ["Publish", "initial commit"]
     assert (first.commit is not None, again.commit) == (True, None)
     assert (again.added, again.changed, again.deleted) == ({}, {}, ())
@@ -75,14 +71,9 @@ def test_files_and_card_are_published_in_one_commit(repo_id, tmp_path):
 
 @runs_in("hub_client")
 def test_publish_files_deletes_only_own_old_files(repo_id):
-    from unbag.hub.push import publish_files
-
-    with _authenticate(ALICE):
-        publish_files(_publication(repo_id, data__old=b"1", data__kept=b"2"))
-        connect_as_alice().upload_file(
-            path_or_fileobj=b"mine", path_in_repo="LICENSE", repo_id=repo_id, repo_type="dataset"
-        )
-        done = publish_files(_publication(repo_id, data__new=b"3", data__kept=b"2"))
+    publish_files(_publication(repo_id, data__old=b"1", data__kept=b"2"))
+    HfApi().upload_file(path_or_fileobj=b"mine", path_in_repo="LICENSE", repo_id=repo_id, repo_type="dataset")
+    done = publish_files(_publication(repo_id, data__new=b"3", data__kept=b"2"))
     assert _files(repo_id) == {"LICENSE", "data/new", "data/kept"}
     assert (done.added, done.changed, done.deleted) == ({"data/new": 1}, {}, ("data/old",))
 
@@ -93,7 +84,6 @@ def test_concurrent_publishers_lose_nothing(repo_id, tmp_path):
     """Publish twenty configs of one dataset, two at a time. All configs and their files must be present."""
     from unbag.hub.cards import split_card
     from unbag.hub.dataset_card import ConfigCard, merge_card
-    from unbag.hub.push import HubUpload, publish_files
 
     def add(config):
         said = {"licences": ["mit"], "languages": ["en"], "sources": [], "splits": {}}
@@ -102,12 +92,12 @@ def test_concurrent_publishers_lose_nothing(repo_id, tmp_path):
         files = {f"data/{config}/rows": config.encode(), "README.md": merge}
         return publish_files(HubUpload(repo_id, "dataset", files, f"Publish {config}", (f"data/{config}/*",)))
 
-    with _authenticate(ALICE), ThreadPoolExecutor(2) as pool:
+    with ThreadPoolExecutor(2) as pool:
         for number in range(10):
             assert all(done.commit for done in pool.map(add, [f"{number}a", f"{number}b"]))
     wanted = [f"{number}{who}" for number in range(10) for who in "ab"]
     assert _files(repo_id) == {"README.md", *(f"data/{config}/rows" for config in wanted)}
-    card = connect_as_alice().hf_hub_download(repo_id, "README.md", repo_type="dataset", cache_dir=tmp_path)
+    card = HfApi().hf_hub_download(repo_id, "README.md", repo_type="dataset", cache_dir=tmp_path)
     configs = split_card(Path(card).read_bytes())[0]["configs"]
     assert sorted(entry["config_name"] for entry in configs) == wanted
     assert [entry["config_name"] for entry in configs if entry.get("default")] == [configs[0]["config_name"]]
@@ -138,20 +128,17 @@ _FAULTS = [
 @runs_in("hub_client")
 def test_temporary_errors_at_each_request_are_retried(repo_id, hub, tmp_path, first):
     """Each request fails in one way. The nightly tests combine all requests and faults."""
-    from unbag.hub.push import publish_files
-
     card = b"---\nlicense: mit\n---\n"
     for number, (method, path) in enumerate(_REQUESTS):
         repo = f"{repo_id}_{number}"
-        fault = _FAULTS[(first + number) % len(_FAULTS)]
-        hub.arm(Fault(method=method, path=path.format(repo=repo), **fault))
-        with _authenticate(ALICE), _shorten_delays():
+        fault = Fault(method=method, path=path.format(repo=repo), **_FAULTS[(first + number) % len(_FAULTS)])
+        with hub.broken_by(fault), _shorten_delays():
             assert publish_files(_publication(repo, tmp_path, **{"README.md": card})).commit
             assert publish_files(_publication(repo, tmp_path, **{"README.md": lambda old: old + b"merged\n"})).commit
-        assert hub.armed() == [], "a request was never made, so this shows nothing of it"
+            assert hub.armed() == [], "a request was never made, so this shows nothing of it"
         assert _commits(repo) == ["Publish", "Publish", "initial commit"]
         assert _files(repo) == {"README.md", "data/big.bin"}
-        [file] = connect_as_alice().get_paths_info(repo, ["README.md"], repo_type="dataset")
+        [file] = HfApi().get_paths_info(repo, ["README.md"], repo_type="dataset")
         assert file.size == len(card + b"merged\n")
 
 
@@ -162,36 +149,28 @@ def test_xet_storage_errors_are_transient():
     assert not is_transient(RuntimeError("another error"))
 
 
+_REJECTED = "expected a valid token, got a rejected one (401"
+_READ_ONLY = "write access to org, got one without (403"
+
+
 @pytest.mark.parametrize(
     ("token", "fault", "complaint"),
     [
-        ("", None, "expected a token, got none"),
-        ("hf_nobodys", None, "expected a valid token, got a rejected one (401"),
-        (ALICE_READS, None, "write access to org, got one without (403"),
-        (BOB, None, "write access to org, got one without (403"),
-        (ALICE, {"path": "/commit/", "status": 401, "times": 99}, "expected a valid token, got a rejected one (401"),
-        (ALICE, {"path": "/commit/", "status": 409, "times": 99}, "conflicts with other commits at every attempt (409"),
-        (
-            ALICE,
-            {"path": "/commit/", "status": 503, "times": 99},
-            "responded with 503 (an armed fault); rerun the command",
-        ),
-        (ALICE, {"path": "/commit/", "status": 400}, "the Hub rejected the request (400: an armed fault"),
-        (
-            ALICE,
-            {"path": "/commit/", "status": 429, "headers": {"Retry-After": "4000"}},
-            "rerun the command in 4000 s",
-        ),
+        ("", {}, "expected a token, got none"),
+        ("hf_nobodys", {}, _REJECTED),
+        (ALICE_READS, {}, _READ_ONLY),
+        (BOB, {}, _READ_ONLY),
+        (ALICE, {"status": 401, "times": 99}, _REJECTED),
+        (ALICE, {"status": 409, "times": 99}, "conflicts with other commits at every attempt (409"),
+        (ALICE, {"status": 503, "times": 99}, "responded with 503 (an armed fault); rerun the command"),
+        (ALICE, {"status": 400}, "the Hub rejected the request (400: an armed fault"),
+        (ALICE, {"status": 429, "headers": {"Retry-After": "4000"}}, "rerun the command in 4000 s"),
     ],
 )
 @runs_in("hub_client")
 def test_rejection_is_one_line_and_retry_completes(repo_id, hub, tmp_path, token, fault, complaint):
-    from unbag.hub.push import HubError, publish_files
-
-    upload = _publication(repo_id, tmp_path)
-    if fault:
-        hub.arm(Fault(**fault))
-    with _authenticate(token), _shorten_delays(), pytest.raises(HubError) as error:
+    upload, faults = _publication(repo_id, tmp_path), [Fault(path="/commit/", **fault)] if fault else []
+    with hub.broken_by(*faults), _authenticate(token), _shorten_delays(), pytest.raises(HubError) as error:
         publish_files(upload)
     assert complaint in str(error.value)
     assert repo_id in str(error.value)
@@ -199,9 +178,7 @@ def test_rejection_is_one_line_and_retry_completes(repo_id, hub, tmp_path, token
     assert not token or token not in str(error.value)
     if fault:
         assert _files(repo_id) == set(), "something is half published"
-    hub.arm()
-    with _authenticate(ALICE):
-        publish_files(upload)
+    publish_files(upload)
     assert _files(repo_id) == {"data/big.bin"}
 
 
@@ -209,23 +186,15 @@ def test_hub_error_about_evaluation_framework_names_option():
     import httpx
     from huggingface_hub.errors import HfHubHTTPError
 
-    from unbag.hub.push import HubError, explain_hub_errors
-
     reason = "Invalid input at evaluation_framework"
-    answer = httpx.Response(
-        400, request=httpx.Request("POST", "https://hub.example/api/datasets/org/plain/commit/main")
-    )
-    with pytest.raises(HubError) as error, explain_hub_errors("org/plain", "dataset"):
-        raise HfHubHTTPError(reason, response=answer, server_message=reason)
+    request = httpx.Request("POST", "https://hub.example/api/datasets/org/plain/commit/main")
+    with pytest.raises(HubError) as error, push.explain_hub_errors("org/plain", "dataset"):
+        raise HfHubHTTPError(reason, response=httpx.Response(400, request=request), server_message=reason)
     assert str(error.value).endswith(f"(400: {reason}); omit eval.yaml with `unbag publish … --no-benchmark`")
 
 
 @runs_in("hub_client")
 def test_unreachable_network_is_one_line(repo_id, tmp_path):
-    import socket
-
-    from unbag.hub.push import HubError, publish_files
-
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         dead = f"http://127.0.0.1:{unused.getsockname()[1]}"
@@ -239,27 +208,23 @@ def test_unreachable_network_is_one_line(repo_id, tmp_path):
 
 @runs_in("hub_client")
 def test_private_option_rejects_public_repo(repo_id):
-    from unbag.hub.push import HubError, publish_files
-
-    with _authenticate(ALICE):
-        publish_files(_publication(repo_id, a=b"1"), private=True)
-        assert connect_as_alice().dataset_info(repo_id).private
-        publish_files(_publication(repo_id, a=b"2"), private=True)
-        publish_files(_publication(f"{repo_id}_public", a=b"1"))
-        with pytest.raises(HubError, match="expected a private repository, got a public one"):
-            publish_files(_publication(f"{repo_id}_public", a=b"2"), private=True)
+    publish_files(_publication(repo_id, a=b"1"), private=True)
+    assert HfApi().dataset_info(repo_id).private
+    publish_files(_publication(repo_id, a=b"2"), private=True)
+    publish_files(_publication(f"{repo_id}_public", a=b"1"))
+    with pytest.raises(HubError, match="expected a private repository, got a public one"):
+        publish_files(_publication(f"{repo_id}_public", a=b"2"), private=True)
 
 
 @runs_in("hub_client")
 def test_publish_files_updates_open_pull_request(repo_id, hub):
-    from unbag.hub.push import publish_files
-
-    with _authenticate(ALICE):
-        publish_files(_publication(repo_id, a=b"1"))
+    with pytest.raises(HubError, match="got none; check --repo-id"):
+        publish_files(_publication(repo_id, a=b"1"), pull_request=True)
+    publish_files(_publication(repo_id, a=b"1"))
     with _authenticate(BOB), _shorten_delays():
         # the pull request is opened, but the response is lost
-        hub.arm(Fault(path="/commit/", cut=0, cut_in="response"))
-        first = publish_files(_publication(repo_id, a=b"2"), pull_request=True)
+        with hub.broken_by(Fault(path="/commit/", cut=0, cut_in="response")):
+            first = publish_files(_publication(repo_id, a=b"2"), pull_request=True)
         again = publish_files(_publication(repo_id, a=b"2"), pull_request=True)
         planned = publish_files(_publication(repo_id, a=b"3"), pull_request=True, dry_run=True)
         assert planned.pull_request == "refs/pr/1"
@@ -267,40 +232,13 @@ def test_publish_files_updates_open_pull_request(repo_id, hub):
     assert first.url == again.url == other.url
     assert other.url.endswith(f"/datasets/{repo_id}/discussions/1")
     assert again.commit is None
-    refs = connect_as_alice().list_repo_refs(repo_id, repo_type="dataset", include_pull_requests=True)
-    assert [pull_request.ref for pull_request in refs.pull_requests] == ["refs/pr/1"]
-    [file] = connect_as_alice().get_paths_info(repo_id, ["a"], repo_type="dataset", revision="refs/pr/1")
+    assert [each.num for each in HfApi().get_repo_discussions(repo_id, repo_type="dataset")] == [1]
+    [file] = HfApi().get_paths_info(repo_id, ["a"], repo_type="dataset", revision="refs/pr/1")
     assert file.blob_id == "e440e5c842586965a7fb77deda2eca68612b1f53"  # printf 3 | git hash-object --stdin
     assert _commits(repo_id) == ["Publish", "initial commit"], "main is untouched"
 
 
-@runs_in("hub_client")
-def test_pull_request_for_missing_repo_is_rejected(repo_id):
-    from unbag.hub.push import HubError, publish_files
-
-    with _authenticate(ALICE), pytest.raises(HubError, match="got none; check --repo-id"):
-        publish_files(_publication(repo_id, a=b"1"), pull_request=True)
-
-
-@runs_in("hub_client")
-def test_space_has_gradio_sdk(repo_id):
-    from unbag.hub.push import HubUpload, publish_files
-
-    with _authenticate(ALICE):
-        publish_files(HubUpload(repo_id, "space", {"app.py": b"pass"}, "Publish"))
-    assert connect_as_alice().space_info(repo_id).sdk == "gradio"
-
-
-def test_requests_stay_on_endpoint_without_token_in_url(hub: RunningHub):
-    # The tests of the Hub send such requests on purpose, to two addresses of their own.
-    requests = [each for each in hub.requests() if not re.search(r"^/api/telemetry/|elsewhere\.invalid", each.path)]
-    assert requests, "run after the others"
-    assert not [request for request in requests if request.is_for_external_host or request.token_in_url]
-
-
 def test_conflicts_do_not_use_up_retries(monkeypatch):
-    from unbag.hub import push
-
     kinds = iter([*["conflict"] * (push.TRIES + 1), "outage", "done"])
     plan = SimpleNamespace(base="c0ffee", added={"a": 1}, changed={}, deleted=())
 
@@ -317,5 +255,83 @@ def test_conflicts_do_not_use_up_retries(monkeypatch):
     monkeypatch.setattr(push, "compute_wait", lambda error, failed: float(failed))
     waits = []
     monkeypatch.setattr(push, "wait_before_retry", lambda seconds, error: waits.append(seconds))
-    assert push.publish_files(push.HubUpload("org/name", "dataset", {}, "Publish")) == "done"
+    assert publish_files(HubUpload("org/name", "dataset", {}, "Publish")) == "done"
     assert waits[-1] == 1
+
+
+def _rename_collection(repo_id: str):
+    """Give the collection a unique title, since all tests share an organization."""
+    return mock.patch("unbag.hub.push.COLLECTION_TITLE", f"unbag {repo_id}")
+
+
+def _publications(repo_id: str, n: int):
+    kinds = ["dataset", "space"] * n
+    return [HubUpload(f"{repo_id}_{i}", kinds[i], {"README.md": b"text"}, "Publish") for i in range(n)]
+
+
+def _publish(uploads, *, yes=True, as_json=True, private=False) -> str:
+    from unbag.cli.publish import PublishingOptions, publish_all
+
+    out = io.StringIO()
+    with redirect_stdout(out):
+        publish_all(uploads, PublishingOptions("org", private=private, yes=yes, as_json=as_json), "org")
+    return out.getvalue()
+
+
+def _find_collections(repo_id: str):
+    found = [each for each in HfApi().list_collections(owner="org") if each.title == f"unbag {repo_id}"]
+    return [HfApi().get_collection(each.slug) for each in found]
+
+
+@runs_in("hub_client")
+def test_publish_all_lists_every_repo_in_one_collection(repo_id):
+    with _rename_collection(repo_id):
+        uploads = _publications(repo_id, 6)  # more than a list of collections includes
+        for added in ([each.repo for each in uploads], []):
+            done = json.loads(_publish(uploads, private=True))[-1]
+            assert (done["kind"], done["done"], done["added"]) == ("collection", True, added)
+            [collection] = _find_collections(repo_id)
+            assert collection.private
+            assert [(item.item_type, item.item_id) for item in collection.items] == [
+                (each.kind, each.repo) for each in uploads
+            ]
+            assert done["url"].endswith(collection.slug)
+
+
+@runs_in("hub_client")
+def test_preview_lists_collection_and_writes_nothing(repo_id):
+    with _rename_collection(repo_id):
+        uploads = _publications(repo_id, 2)
+        shown = _publish(uploads, yes=False, as_json=False)
+        assert "collection org (a new collection)" in shown
+        for each in uploads:
+            assert f"  + {each.kind} {each.repo}" in shown
+        assert _find_collections(repo_id) == []
+        _publish(uploads[:1])
+        shown = _publish(uploads, yes=False, as_json=False)
+        assert "collection org (1 items are already listed)" in shown
+        assert f"  + {uploads[0].kind} {uploads[0].repo}" not in shown
+
+
+@runs_in("hub_client")
+def test_collection_is_completed_after_interruption(hub: RunningHub, repo_id):
+    with _rename_collection(repo_id), _shorten_delays():
+        uploads = _publications(repo_id, 2)
+        _publish(uploads[:1])
+        HfApi().create_repo(uploads[1].repo, repo_type="space", space_sdk="gradio")
+        # The Hub adds the item but the response is lost, so the retry finds the item.
+        with hub.broken_by(Fault(path="/api/collections/.*/items", method="POST", cut=0, cut_in="response")):
+            update_collection("org", uploads, write=True)
+        [collection] = _find_collections(repo_id)
+        assert [item.item_id for item in collection.items] == [each.repo for each in uploads]
+        with _authenticate(BOB), pytest.raises(HubError, match=r"org: expected a token with write access"):
+            update_collection("org", _publications(repo_id, 3), write=True)
+
+
+def test_requests_stay_on_endpoint_without_token_in_url(hub: RunningHub):
+    # The tests of the Hub send such requests on purpose, to two addresses of their own.
+    requests = [
+        each for each in hub.requests() if "telemetry" not in each.path and "elsewhere.invalid" not in each.path
+    ]
+    assert requests, "run after the others"
+    assert not [request for request in requests if request.is_for_external_host or request.token_in_url]

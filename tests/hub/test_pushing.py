@@ -1,32 +1,27 @@
 """Tests of `--push-results`: results are on the Hub after a run, and an impossible push fails before the run."""
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 from huggingface_hub import HfApi
 
+from tests.cli.test_options import run_unbag
 from tests.fake_hub.accounts import ALICE, ALICE_READS, BOB
 from tests.hub.conftest import Commands
 
 pytest.importorskip("torch", reason="needs unbag[models]")
 
-from tests.training.conftest import pairs_path, pretrained  # noqa: F401
+from tests.training.conftest import pairs_path  # noqa: F401
 from unbag.cli import push, train
 from unbag.cli.push import validate_push
 
 MAJORITY = "evaluate majority --train-data snli --sets plain,swapped --corpus snli --no-lexical-baseline".split()
 
 
-@pytest.fixture(scope="module")
-def commands(tiny_hub, tmp_path_factory):
-    return Commands(tiny_hub, tmp_path_factory.mktemp("pusher"))
-
-
 def files(hub, repo, kind):
-    from huggingface_hub import HfApi
-
     api = HfApi(hub.endpoint, token=ALICE)
     commits = [commit.title for commit in api.list_repo_commits(repo, repo_type=kind)]
     return api, set(api.list_repo_files(repo, repo_type=kind)), commits
@@ -48,23 +43,16 @@ def test_evaluation_pushes_results_in_one_commit(commands, tiny_hub, repo_id, tm
 
 
 @pytest.mark.nightly
-def test_mended_model_in_job_is_published_with_both_evaluations(
-    commands,
-    tiny_hub,
-    repo_id,
-    tmp_path,
-    tiny_bert,
-    pairs_path,  # noqa: F811
-):
+def test_mended_model_in_job_is_published_with_both_evaluations(commands, repo_id, tmp_path, tiny_bert, pairs_path):  # noqa: F811
     job = {"JOB_ID": "1", "ACCELERATOR": "none", "CPU_CORES": "2", "MEMORY": "16Gi"}
     mend = ("train", "mend", "--model", tiny_bert, "--corpus", pairs_path, "--validation", pairs_path)
     short = ("--max-steps", "2", "--batch-size", "24", "--augment", "", "--sets", "swapped")
-    in_job = Commands(tiny_hub, commands.home)
+    in_job = Commands(commands.hub, commands.home)
     in_job.env = commands.env | job
     assert "add --push-results ORG/NAME" in in_job(*mend, *short, "--output-dir", tmp_path / "m", code=1)
     assert not (tmp_path / "m").exists()
     in_job(*mend, *short, "--output-dir", tmp_path / "m", "--push-results", repo_id)
-    api, there, commits = files(tiny_hub, repo_id, "model")
+    api, there, commits = files(commands.hub, repo_id, "model")
     expected = {"model.safetensors", "training.json", "README.md", "evaluation/results.json", "before/results.json"}
     assert expected <= there
     assert sum("recipe mend" in title for title in commits) == 1
@@ -73,42 +61,30 @@ def test_mended_model_in_job_is_published_with_both_evaluations(
     assert str(tmp_path) not in card
 
 
+_OF_TRAINING = ("train", "finetune", "--model", "m", "--output-dir", "o")
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
         (("evaluate", "majority", "--push-results", "a/b/c"), "expected a Hub repository"),
-        (
-            ("evaluate", "majority", "--push-results", "org", "--data", "pairs.csv"),
-            "got --data pairs.csv",
-        ),
+        (("evaluate", "majority", "--push-results", "org", "--data", "pairs.csv"), "got --data pairs.csv"),
         (("evaluate", "majority", "--push-results", "org", "--offline"), "expected network access, got --offline"),
-        (
-            ("train", "finetune", "--model", "m", "--output-dir", "o", "--push-results", "a/b/c"),
-            "expected a Hub repository",
-        ),
-        (
-            ("train", "finetune", "--model", "m", "--output-dir", "o", "--push-results", "org", "--seeds", "1,2"),
-            "one model",
-        ),
+        ((*_OF_TRAINING, "--push-results", "a/b/c"), "expected a Hub repository"),
+        ((*_OF_TRAINING, "--push-results", "org", "--seeds", "1,2"), "one model"),
     ],
 )
-def test_impossible_push_fails_before_run(arguments, told, capsys, monkeypatch):
-    from unbag import cli
-    from unbag.cli.app import run
-
+def test_impossible_push_fails_before_run(arguments, told, monkeypatch):
     monkeypatch.setattr("unbag.utils.offline.enable_offline_mode", lambda: None)  # would affect all later tests
+    done = run_unbag(*arguments)
+    assert done.exit_code == 2
+    assert told in " ".join(done.output.replace("│", " ").split())
 
-    assert run(cli.app, arguments) == 2
-    assert told in " ".join(capsys.readouterr().err.replace("│", " ").split())
 
-
-def test_missing_token_fails_before_run(tiny_hub, tmp_path, monkeypatch, capsys):
-    from unbag import cli
-    from unbag.cli.app import run
-
+def test_missing_token_fails_before_run(tmp_path, monkeypatch):
     monkeypatch.setattr("huggingface_hub.get_token", lambda: None)
-    assert run(cli.app, [*MAJORITY, "--output-dir", str(tmp_path / "run"), "--push-results", "org"]) == 1
-    assert "expected a token, " in capsys.readouterr().err
+    done = run_unbag(*MAJORITY, "--output-dir", tmp_path / "run", "--push-results", "org")
+    assert "expected a token, " in f"{done.output} {done.exception}"
     assert not (tmp_path / "run").exists()
 
 
@@ -121,15 +97,12 @@ def test_missing_token_fails_before_run(tiny_hub, tmp_path, monkeypatch, capsys)
         (BOB, "org", r"expected a namespace of bob \(bob\), got org"),
     ],
 )
-@pytest.mark.parametrize("option", ["--push-results", "--push-checkpoints"])
-def test_token_without_write_permission_is_rejected(tiny_hub, monkeypatch, token, to, reason, option):
-    monkeypatch.setattr("huggingface_hub.HfApi", lambda: HfApi(tiny_hub.endpoint, token=token))
+def test_token_without_write_permission_is_rejected(hub, monkeypatch, token, to, reason):
+    monkeypatch.setattr("huggingface_hub.HfApi", lambda: HfApi(hub.endpoint, token=token))
     monkeypatch.setattr("huggingface_hub.get_token", lambda: token)
-    if reason is None:
-        validate_push(to, offline=False, option=option)
-        return
-    with pytest.raises(ValueError, match=f"{option} {to}: {reason}"):
-        validate_push(to, offline=False, option=option)
+    expected = pytest.raises(ValueError, match=f"--push-checkpoints {to}: {reason}") if reason else nullcontext()
+    with expected:
+        validate_push(to, offline=False, option="--push-checkpoints")
 
 
 def test_train_checks_both_repositories_before_run(monkeypatch, tmp_path):
