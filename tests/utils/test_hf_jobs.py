@@ -1,6 +1,6 @@
 """Tests of jobs of the Hub: how they are detected, and that runs must store their output outside the job."""
 
-from pathlib import Path
+from functools import partial
 
 import pytest
 
@@ -10,7 +10,7 @@ from unbag.cli import evaluate, push, train
 from unbag.cli.app import run
 from unbag.evaluation.outcome import EvaluationOutcome
 from unbag.training.recipes import load_recipes
-from unbag.utils.hf_jobs import is_hf_job, is_on_volume, validate_persistent_output
+from unbag.utils.hf_jobs import validate_persistent_output
 
 JOB = {"JOB_ID": "699d874f1aad19adb8aaeadc", "ACCELERATOR": "none", "CPU_CORES": "2", "MEMORY": "16Gi"}
 
@@ -23,28 +23,19 @@ def in_job(monkeypatch):
     monkeypatch.setattr("os.path.ismount", lambda path: str(path) == "/")
 
 
-@pytest.mark.parametrize("missing", JOB)
-def test_is_hf_job_requires_all_variables(missing):
-    assert is_hf_job(JOB)
-    assert not is_hf_job({name: value for name, value in JOB.items() if name != missing})
-    assert not is_hf_job(JOB | {missing: ""})
-
-
-@pytest.mark.parametrize(("path", "expected"), [("/output", True), ("/output/runs/a", True), ("/outputs/a", False)])
-def test_is_on_volume_finds_mount_point(monkeypatch, path, expected):
-    monkeypatch.setattr("os.path.ismount", lambda each: str(each) in ("/", "/output"))
-    assert is_on_volume(Path(path)) is expected
-
-
-def test_output_outlives_job_with_push_or_address(in_job, monkeypatch):
-    validate_persistent_output("--output-dir", "runs/a", "org/name", push_option="--push-results")
-    validate_persistent_output("--output-dir", "s3://bucket/run", None, push_option="--push-results")
-    with pytest.raises(
-        ValueError, match="--output-dir: expected persistent output for the Hugging Face job 699d874f1aad19adb8aaeadc"
-    ):
-        validate_persistent_output("--output-dir", "runs/a", None, push_option="--push-results")
-    monkeypatch.delenv("MEMORY")
-    validate_persistent_output("--output-dir", "runs/a", None, push_option="--push-results")
+def test_output_outlives_job_with_push_address_or_volume(in_job, monkeypatch):
+    monkeypatch.setattr("os.path.ismount", lambda path: str(path) in ("/", "/output"))
+    validate = partial(validate_persistent_output, "--output-dir", push_option="--push-results")
+    validate("runs/a", "org/name")
+    for output in ("s3://bucket/run", "/output", "/output/runs/a"):
+        validate(output, None)
+    for output in ("runs/a", "/outputs/a"):
+        with pytest.raises(
+            ValueError, match="--output-dir: expected persistent output for the Hugging Face job 699d874f1aad19adb8aaea"
+        ):
+            validate(output, None)
+    monkeypatch.delenv("MEMORY")  # not a job of the Hub
+    validate("runs/a", None)
 
 
 @pytest.mark.parametrize("name", load_recipes())

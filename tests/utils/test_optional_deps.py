@@ -45,16 +45,14 @@ def test_every_package_of_extra_is_mapped_to_it():
 
 
 def test_missing_package_error_names_extra():
-    assert build_install_hint(ModuleNotFoundError("No module named 'torch'", name="torch.nn")).endswith(
-        "pip install 'unbag[models]'"
-    )
-    assert build_install_hint(ImportError("requires PyTorch: pip install 'unbag[models]'", name="torch")).startswith(
-        "requires PyTorch"
-    )
-    assert (
-        build_install_hint(ModuleNotFoundError("No module named 'colorama'", name="colorama"))
-        == "No module named 'colorama'"
-    )
+    for error, hint in (
+        (ModuleNotFoundError("No module named 'torch'", name="torch.nn"), "pip install 'unbag[models]'"),
+        (ImportError("requires PyTorch: pip install 'unbag[models]'", name="torch"), "pip install 'unbag[models]'"),
+        (ModuleNotFoundError("No module named 'colorama'", name="colorama"), "No module named 'colorama'"),
+    ):
+        found = build_install_hint(error)
+        assert found.endswith(hint)
+        assert found.count("pip install") == hint.count("pip install"), "an error that names the extra stays as it is"
 
 
 @pytest.mark.nightly
@@ -62,15 +60,10 @@ def test_missing_package_error_names_extra():
     ("arguments", "extra"),
     [
         (["train", "finetune", "--model", "m", "--output-dir", "o"], "models"),
-        (["train", "max-entropy", "--model", "m", "--output-dir", "o"], "models"),
         (["models", "init", "dan", "--corpus", "demo", "--output-dir", "o"], "models"),
         (["evaluate", "./m", "--sets", "plain", "--data", "p.csv", "--output-dir", "o"], "models"),
-        (
-            ["evaluate", "endpoint:m", "--base-url", "http://127.0.0.1:9/v1", "--sets", "plain", "--output-dir", "o"],
-            "llm",
-        ),
+        (["evaluate", "endpoint:m", "--base-url", "http://127.0.0.1:9", "--sets", "plain", "--output-dir", "o"], "llm"),
         (["build", "plain", "--data", "p.csv", "--engine", "ray", "--output", "o"], "ray"),
-        (["evaluate", "majority", "--sets", "plain", "--data", "p.csv", "--engine", "ray", "--output-dir", "o"], "ray"),
     ],
 )
 def test_command_without_extra_names_extra(tmp_path, arguments, extra):
@@ -82,9 +75,8 @@ def test_command_without_extra_names_extra(tmp_path, arguments, extra):
 
 @pytest.mark.nightly
 def test_plain_installation_builds_and_scores(tmp_path):
-    assert (built := _run(tmp_path, "build", "swapped", "--data", "p.csv", "--output", "set")).returncode == 0, (
-        built.stderr
-    )
+    built = _run(tmp_path, "build", "swapped", "--data", "p.csv", "--output", "set")
+    assert built.returncode == 0, built.stderr
 
 
 def test_missing_tracker_error_names_extra(monkeypatch):

@@ -36,65 +36,50 @@ def s(
 
 E, N, C = "entailment", "neutral", "contradiction"
 
-# An example sentence pair, both meanings, and the label worked out by hand.
-CASES = [
-    ("the same", s("dog", "run"), s("dog", "run"), E),
-    ("a poodle runs: a dog runs", s("poodle", "run"), s("dog", "run"), E),
-    ("a dog runs: a poodle runs", s("dog", "run"), s("poodle", "run"), N),
-    ("a dog runs: a kitten runs", s("dog", "run"), s("kitten", "run"), C),
-    ("a girl: a man", s("girl", "sing"), s("man", "sing"), C),
-    ("a dog sprints: a dog moves around", s("dog", "sprint"), s("dog", "move"), E),
-    ("a dog runs: a dog sprints", s("dog", "run"), s("dog", "sprint"), N),
-    ("a dog runs: a dog sleeps", s("dog", "run"), s("dog", "sleep"), C),
-    ("a man sits: a man reads", s("man", "sit"), s("man", "read"), N),
-    ("a man sings: a man makes music", s("man", "sing"), s("man", "make_music"), E),
-    ("a woman walks a dog: a woman walks", s("woman", "walk_dog", "dog"), s("woman", "walk"), E),
-    ("a man reads a novel: a man reads", s("man", "read", "novel"), s("man", "read"), E),
-    ("a red ball: a ball", s("boy", "kick", "red ball"), s("boy", "kick", "ball"), E),
-    ("a red ball: a blue ball", s("boy", "kick", "red ball"), s("boy", "kick", "blue ball"), C),
-    ("a young man: an old man", s("young man", "sing"), s("old man", "sing"), C),
-    ("a girl: a young person", s("girl", "sing"), s("young person", "sing"), E),
-    ("a small dog: a big dog", s("small dog", "run"), s("big dog", "run"), C),
-    ("a happy man: a tired man", s("happy man", "sing"), s("tired man", "sing"), N),
-    ("two dogs: a dog", s("two dog", "run"), s("dog", "run"), E),
-    ("a dog: two dogs", s("dog", "run"), s("two dog", "run"), N),
-    ("two dogs: three dogs", s("two dog", "run"), s("three dog", "run"), C),
-    ("two dogs: several dogs", s("two dog", "run"), s("several dog", "run"), C),
-    ("on the beach: outdoors", s("dog", "run", place="beach"), s("dog", "run", place="outdoors"), E),
-    ("on the beach: indoors", s("dog", "run", place="beach"), s("dog", "run", place="indoors"), C),
-    ("in the park: near the river", s("dog", "run", place="park"), s("dog", "run", place="river"), N),
-    ("in the morning: on a sunny day", s("dog", "run", time="morning"), s("dog", "run", time="sunny"), N),
-    ("the dog chases the girl: the girl chases the dog", s("dog", "chase", "girl"), s("girl", "chase", "dog"), C),
-    ("the dog chases the girl: the dog follows the girl", s("dog", "chase", "girl"), s("dog", "follow", "girl"), E),
-    ("the girl is chased: the dog chases the girl", s((), "chase", "girl"), s("dog", "chase", "girl"), N),
-    ("the girl is chased: the boy is chased", s((), "chase", "girl"), s((), "chase", "boy"), C),
-    (
-        "a small boy chases a big dog: a big boy chases a small dog",
-        s("small boy", "chase", "big dog"),
-        s("big boy", "chase", "small dog"),
-        C,
-    ),
-    ("a boy and a dog run: a dog and a boy run", s((e("boy"), e("dog")), "run"), s((e("dog"), e("boy")), "run"), E),
-    ("a dog runs: a boy and a dog run", s("dog", "run"), s((e("boy"), e("dog")), "run"), N),
-    ("in a red raincoat: in a coat", s(e("man", "red raincoat"), "sing"), s(e("man", "coat"), "sing"), E),
-    ("in a red coat: in a blue coat", s(e("man", "red coat"), "sing"), s(e("man", "blue coat"), "sing"), C),
-    (
-        "a man with a red bag teaches a girl: a man teaches a girl with a red bag",
-        s(e("man", "red bag"), "teach", "girl"),
-        s("man", "teach", e("girl", "red bag")),
-        N,
-    ),
-    ("a girl chases a dog: there is a dog in …", s("girl", "chase", "dog", place="park"), s("dog", place="park"), E),
-    (
-        "a man in a red coat sings: there is a man in a blue coat",
-        s(e("man", "red coat"), "sing"),
-        s(e("man", "blue coat")),
-        C,
-    ),
-]
 
-
-@pytest.mark.parametrize(("premise", "hypothesis", "expected"), [case[1:] for case in CASES], ids=[c[0] for c in CASES])
+@pytest.mark.parametrize(
+    ("premise", "hypothesis", "expected"),
+    [
+        (s("dog", "run"), s("dog", "run"), E),
+        (s("poodle", "run"), s("dog", "run"), E),
+        (s("dog", "run"), s("poodle", "run"), N),
+        (s("dog", "run"), s("kitten", "run"), C),
+        (s("girl", "sing"), s("man", "sing"), C),
+        (s("dog", "sprint"), s("dog", "move"), E),
+        (s("dog", "run"), s("dog", "sprint"), N),
+        (s("dog", "run"), s("dog", "sleep"), C),
+        (s("man", "sit"), s("man", "read"), N),
+        (s("man", "sing"), s("man", "make_music"), E),
+        (s("woman", "walk_dog", "dog"), s("woman", "walk"), E),
+        (s("man", "read", "novel"), s("man", "read"), E),
+        (s("boy", "kick", "red ball"), s("boy", "kick", "ball"), E),
+        (s("boy", "kick", "red ball"), s("boy", "kick", "blue ball"), C),
+        (s("young man", "sing"), s("old man", "sing"), C),
+        (s("girl", "sing"), s("young person", "sing"), E),
+        (s("small dog", "run"), s("big dog", "run"), C),
+        (s("happy man", "sing"), s("tired man", "sing"), N),
+        (s("two dog", "run"), s("dog", "run"), E),
+        (s("dog", "run"), s("two dog", "run"), N),
+        (s("two dog", "run"), s("three dog", "run"), C),
+        (s("two dog", "run"), s("several dog", "run"), C),
+        (s("dog", "run", place="beach"), s("dog", "run", place="outdoors"), E),
+        (s("dog", "run", place="beach"), s("dog", "run", place="indoors"), C),
+        (s("dog", "run", place="park"), s("dog", "run", place="river"), N),
+        (s("dog", "run", time="morning"), s("dog", "run", time="sunny"), N),
+        (s("dog", "chase", "girl"), s("girl", "chase", "dog"), C),
+        (s("dog", "chase", "girl"), s("dog", "follow", "girl"), E),
+        (s((), "chase", "girl"), s("dog", "chase", "girl"), N),
+        (s((), "chase", "girl"), s((), "chase", "boy"), C),
+        (s("small boy", "chase", "big dog"), s("big boy", "chase", "small dog"), C),
+        (s((e("boy"), e("dog")), "run"), s((e("dog"), e("boy")), "run"), E),
+        (s("dog", "run"), s((e("boy"), e("dog")), "run"), N),
+        (s(e("man", "red raincoat"), "sing"), s(e("man", "coat"), "sing"), E),
+        (s(e("man", "red coat"), "sing"), s(e("man", "blue coat"), "sing"), C),
+        (s(e("man", "red bag"), "teach", "girl"), s("man", "teach", e("girl", "red bag")), N),
+        (s("girl", "chase", "dog", place="park"), s("dog", place="park"), E),
+        (s(e("man", "red coat"), "sing"), s(e("man", "blue coat")), C),
+    ],
+)
 def test_label_equals_manual_example(premise: Scene, hypothesis: Scene, expected: str):
     assert label(premise, hypothesis) == expected
 
@@ -134,11 +119,15 @@ CHAINS = chains_of((edits.LESS, edits.MORE, edits.CHANGE, edits.SWAP), seed=3)
 LOOSENING = chains_of((edits.LESS, edits.LESS, edits.LESS, edits.MORE), seed=4)
 
 
-def test_every_scene_entails_itself():
-    for chain in CHAINS:
-        for scene in chain:
-            assert is_sound(scene)
-            assert entails(scene, scene), scene
+def test_entailment_is_reflexive_and_contradiction_symmetric():
+    found = 0
+    for chain in CHAINS + LOOSENING:
+        assert all(is_sound(scene) and entails(scene, scene) for scene in chain), chain
+        for a, b in permutations(chain, 2):
+            found += contradicts(a, b)
+            assert contradicts(a, b) == contradicts(b, a), (a, b)
+            assert not (entails(a, b) and contradicts(a, b)), (a, b)
+    assert found > 1_000
 
 
 def test_entailment_is_transitive():
@@ -149,21 +138,6 @@ def test_entailment_is_transitive():
                 links += 1
                 assert entails(a, c), (a, b, c)
     assert links > 300, "too few chains of two entailments to show anything"
-
-
-def test_contradiction_is_symmetric():
-    found = 0
-    for chain in CHAINS:
-        for a, b in permutations(chain, 2):
-            found += contradicts(a, b)
-            assert contradicts(a, b) == contradicts(b, a), (a, b)
-    assert found > 1_000
-
-
-def test_entailment_excludes_contradiction():
-    for chain in CHAINS + LOOSENING:
-        for a, b in permutations(chain, 2):
-            assert not (entails(a, b) and contradicts(a, b)), (a, b)
 
 
 def test_entailing_scene_inherits_contradictions():
