@@ -9,7 +9,6 @@ Digests, versions and commits do not count as numbers.
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -57,12 +56,9 @@ def count_numbers(name: str, text: str) -> Counter[str]:
 
 def create_outputs(root: Path, folder: Path) -> dict[str, str]:
     """Create the outputs of the checkout in `root`, and return their texts by name."""
+    command = [sys.executable, "-m", "tests.golden.write", "--to", str(folder)]
     environment = os.environ | {"PYTHONPATH": str(root / "src")}
-    options = ["--to", str(folder)] if (root / "tests/golden/store.py").is_file() else []
-    command = [sys.executable, "-m", "tests.golden.write", *options]
-    subprocess.run(command, cwd=root, env=environment, check=bool(options), stdout=subprocess.DEVNULL)
-    if not options:
-        shutil.copytree(root / "tests/golden/expected", folder)  # older revisions stored the full texts
+    subprocess.run(command, cwd=root, env=environment, check=True, stdout=subprocess.DEVNULL)
     return {
         path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8")
         for path in sorted(folder.rglob("*"))

@@ -4,24 +4,21 @@ Only this module imports the package, so only it must follow moved modules. Path
 libraries are removed from the texts.
 """
 
+import ast
 import json
 import math
 import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import sha256
 from html import unescape
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
 from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
@@ -74,8 +71,6 @@ _ARE_SEEDS = ("h1", "h3", "h4", "h5", "h9")  # SICCK makes at least a hundred pa
 _RESULTS = "results.json"
 _TOGETHER = ("function", "words", "transformer")  # runs in one report
 _COLUMNS = "100"  # width of the terminal
-
-Texts = dict[str, str]
 
 
 def create_outputs(
@@ -177,16 +172,10 @@ def _iter_outputs(folder: Path, endpoint: str, shared: Path | None, lexicon: Any
         "transformer": _evaluate_model("./transformer", whole, "transformer-run"),
         "causal": _evaluate_model("causal:./causal", few, "causal-run"),
         "endpoint": evaluate_all(["endpoint:tiny"], few, output_dir=Path("endpoint"), base_url=endpoint).results,
-        "file": [
-            score_file(
-                _write_predictions(requested["permuted"], names=False), requested["permuted"], output_dir=Path("file")
-            )
-        ],
-        "names": [
-            score_file(
-                _write_predictions(requested["swapped"], names=True), requested["swapped"], output_dir=Path("names")
-            )
-        ],
+        **{
+            name: [score_file(_write_predictions(requested[on], name), requested[on], output_dir=Path(name))]
+            for name, on in (("file", "permuted"), ("names", "swapped"))
+        },
     }
     folders = {name: Path(f"{name}-run" if name in _IN_A_FOLDER else name) for name in runs}
     yield from _iter_run_outputs(runs, folders)
@@ -194,9 +183,7 @@ def _iter_outputs(folder: Path, endpoint: str, shared: Path | None, lexicon: Any
     yield from _compare_runs("function", "transformer")
     yield from _compare_runs("function", "words")
     yield from _iter_set_files("", requested)
-    yield from _iter_harness_tasks(
-        "", [requested[name] for name in challenge_sets.list_set_names() if name in requested]
-    )
+    yield from _iter_harness_tasks("", whole)
     read = {name: results.read_results(at / _RESULTS) for name, at in folders.items()}
     yield from _iter_published_files("", read["function"], read["words"])
     if lexicon is not None:
@@ -257,7 +244,7 @@ def _hash_sentences(chosen: Mapping[str, Any]) -> dict[str, Any]:
     contain other corpora.
     """
     examples = [
-        {**example, "lines": [[name, sha256(text.encode()).hexdigest()[:16], marks] for name, text, marks in lines]}
+        {**example, "lines": [[name, _hash(text)[:16], marks] for name, text, marks in lines]}
         for example in chosen["examples"]
         for lines in [example["lines"]]
     ]
@@ -291,11 +278,14 @@ def _iter_set_files(under: str, requested: Mapping[str, SetRequest]) -> Iterator
         file = Path("sets", f"{name}.parquet")
         export_challenge_set(request, file)
         table = pq.read_table(file)
+        rows = table.to_pylist()
+        # Rows of other corpora are not stored as text.
+        shown = (0, 1, len(rows) - 1) if "data" in request.options else ()
         about = {
             "schema": [f"{field.name}: {field.type}" for field in table.schema],
             **{key.decode(): json.loads(value) for key, value in (table.schema.metadata or {}).items()},
-            "sha256": {column: _hash_column(table, column) for column in table.column_names},
-            **{f"row {place}": table.slice(place, 1).to_pylist()[0] for place in _select_own_rows(request, table)},
+            "sha256": {name: _hash(json.dumps(table.column(name).to_pylist())) for name in table.column_names},
+            **{f"row {place}": rows[place] for place in shown},
         }
         lines = (f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in about.items())
         yield f"{under}sets/{name}.json", "{{\n{}\n}}".format(",\n".join(lines))
@@ -417,22 +407,19 @@ def _with_snli_origin(result: Result) -> Result:
     return replace(result, data={**result.data, **about})
 
 
-def _write_predictions(request: SetRequest, *, names: bool) -> Path:
-    """Write predictions for the rows of a set in reverse order, and return the file."""
+def _write_predictions(request: SetRequest, form: str) -> Path:
+    """Write predictions for the rows of a set in reverse order, as label names or as probabilities. Return the file."""
     built = Path("asked.parquet")
     export_challenge_set(request, built)
-    rows = pq.read_table(built).to_pylist()
+    rows = pq.read_table(built).to_pylist()[::-1]
     said = answers([row["premise"] for row in rows], [row["hypothesis"] for row in rows])
-    path = Path("names.csv" if names else "probabilities.jsonl")
-    with path.open("w", encoding="utf-8") as file:
-        if names:
-            file.write("id,prediction\n")
-        for row, answer in reversed(list(zip(rows, said, strict=True))):
-            told = dict(zip(LABELS, answer, strict=True))
-            if names:
-                file.write(f"{row['id']},{max(told, key=told.__getitem__)}\n")
-            else:
-                file.write(json.dumps({"id": row["id"], **told}) + "\n")
+    records = [(row["id"], dict(zip(LABELS, answer, strict=True))) for row, answer in zip(rows, said, strict=True)]
+    if form == "names":
+        path, lines = Path("names.csv"), [f"{name},{max(each, key=each.__getitem__)}" for name, each in records]
+        lines.insert(0, "id,prediction")
+    else:
+        path, lines = Path("probabilities.jsonl"), [json.dumps({"id": name, **each}) for name, each in records]
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return path
 
 
@@ -484,14 +471,8 @@ def _anonymize(text: str, folder: Path, endpoint: str, shared: Path | None) -> s
     return text if text.endswith("\n") else f"{text}\n"
 
 
-def _select_own_rows(request: SetRequest, table: pa.Table) -> tuple[int, ...]:
-    """Return the indices of rows that are stored as text, which excludes rows of other corpora."""
-    return (0, 1, table.num_rows - 1) if "data" in request.options else ()
-
-
-def _hash_column(table: pa.Table, column: str) -> str:
-    """Return a hash of the values of a column. Floats are rounded, so that the hash is equal on all machines."""
-    return sha256(json.dumps(table.column(column).to_pylist()).encode()).hexdigest()
+def _hash(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
 
 
 def _format_lines(entries: Sequence[Any]) -> str:
@@ -500,60 +481,26 @@ def _format_lines(entries: Sequence[Any]) -> str:
 
 
 def _execute_module(source: str) -> dict[str, Any]:
-    """Run a module written for a harness, with a stub in place of the harness."""
+    """Run a module written for a harness, with stubs in place of the harness."""
     module = ModuleType("unbag_written")
-    with _stub_harnesses():
-        sys.modules[module.__name__] = module
-        try:
-            exec(compile(source, module.__name__, "exec"), vars(module))
-        finally:
-            del sys.modules[module.__name__]
+    imported = {node.module or "" for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom)}
+    with pytest.MonkeyPatch.context() as patch:
+        for name in (each for each in imported if each.split(".")[0] in ("lighteval", "inspect_ai")):
+            stub = ModuleType(name)
+            vars(stub)["__getattr__"] = lambda _: _Stub
+            patch.setitem(sys.modules, name, stub)
+        patch.setitem(sys.modules, module.__name__, module)
+        exec(compile(source, module.__name__, "exec"), vars(module))
     return vars(module)
 
 
-class _AnyNameMeta(type):
-    def __getattr__(cls, _: str) -> "_BaseStub":
-        return cls()
+class _Stub:
+    """A base class, a decorator or a config of a harness."""
 
-
-class _BaseStub(metaclass=_AnyNameMeta):
-    """A stub for a base class, a decorator or a config of a harness."""
+    LOGPROBS = None
 
     def __init__(self, *_: Any, **__: Any) -> None:
         pass
 
-    def __call__(self, *_: Any, **__: Any) -> "_BaseStub":
+    def __call__(self, *_: Any, **__: Any) -> "_Stub":
         return self
-
-
-class _HarnessStubFinder(MetaPathFinder, Loader):
-    """An import finder that provides stub modules for the harnesses."""
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """Return the spec of a stub module if the name belongs to a harness."""
-        return ModuleSpec(name, self, is_package=True) if _is_of_harness(name) else None
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Fill a stub module."""
-        vars(module)["__getattr__"] = lambda _: _BaseStub
-
-
-@contextmanager
-def _stub_harnesses() -> Iterator[None]:
-    finder = _HarnessStubFinder()
-    _forget_harnesses()  # also if a harness is installed, since its checks are not tested here
-    sys.meta_path.insert(0, finder)
-    try:
-        yield
-    finally:
-        sys.meta_path.remove(finder)
-        _forget_harnesses()
-
-
-def _forget_harnesses() -> None:
-    for name in filter(_is_of_harness, list(sys.modules)):
-        del sys.modules[name]
-
-
-def _is_of_harness(module: str) -> bool:
-    return module.split(".")[0] in ("lighteval", "inspect_ai")

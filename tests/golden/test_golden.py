@@ -4,18 +4,50 @@ Further tests validate changed results of each set. They are here because they n
 """
 
 import difflib
+import io
 import json
+from contextlib import redirect_stderr, suppress
 
 import pytest
 
-from tests.golden.outputs import BYTES, SHARED, WORDNET
+from tests.fake_llm import running_endpoint
+from tests.golden.outputs import BYTES, SHARED, WORDNET, create_outputs
 from tests.golden.store import build_section, is_equal_up_to_rounding, read_sections
+from tests.inference.llm.tiny_lm import save_tiny_lm
 from unbag.challenge_sets import results
 
 EXPECTED = read_sections()
 WRITE = "if the change is intended, run python -m tests.golden.write"
 COMPARE = "for the full texts before and after, run python -m tests.golden.compare_numbers HEAD"
 _SHOWN = 60  # maximum number of lines of a diff
+
+
+@pytest.fixture(scope="session")
+def outputs(request, tmp_path_factory, make_model, _lower_size_limits):
+    """Return the texts by name. Texts that need ../shared or WordNet are included only if these are available."""
+    for package in ("openai", "vl_convert", "scipy"):
+        pytest.importorskip(package)
+    torch = pytest.importorskip("torch")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # with models this small, threads mostly wait for each other
+    optional = {}
+    for name in ("shared", "wordnet"):
+        with suppress(pytest.skip.Exception):
+            optional[name] = request.getfixturevalue(name)
+    folder = tmp_path_factory.mktemp("golden")
+    causal = save_tiny_lm(tmp_path_factory.mktemp("tiny_lm"))
+    try:
+        with running_endpoint() as endpoint, redirect_stderr(io.StringIO()):  # progress bars would hide the differences
+            return create_outputs(
+                folder,
+                bert=make_model(),
+                causal=causal,
+                endpoint=endpoint.base_url,
+                shared=optional.get("shared"),
+                lexicon=optional.get("wordnet"),
+            )
+    finally:
+        torch.set_num_threads(threads)
 
 
 @pytest.mark.parametrize("name", EXPECTED)
@@ -105,15 +137,11 @@ def test_read_results_round_trips(run, outputs, tmp_path, request):
     assert json.loads((tmp_path / results.FILE).read_text()) == json.loads(outputs[f"{run}/results.json"])
 
 
-NO_VALUE = {"value": None, "low": None, "high": None, "n": 5}
 CHANGES = (
     ("plain", "scores/accuracy/value", 1.5, "accuracy.value = 1.5, which is not between 0 and 1"),
-    ("plain", "scores/accuracy/n", -1, "scores.accuracy = [0."),
     ("plain", "scores/accuracy/low", 1e300, ", which is out of range"),
     ("plain", "model/options", {"train_data": "snli"}, "model.options.train_data: input should be a valid array"),
-    ("cs_lambda", "config/lexical_models/0/training", None, "which cannot be shown (KeyError: 'training')"),
     ("permuted", "config/mode", None, "which cannot be shown (KeyError: 'mode')"),
-    ("permuted", "scores/q", None, "which cannot be shown (KeyError: 'q')"),
     ("swapped", "scores/drop/value", None, "which cannot be shown (AttributeError: "),
     ("swapped", "scores/drop", {"value": None, "low": 0.1, "high": 0.2, "n": 5}, "there is no value"),
     ("swapped", "scores/skill/n_sources", "many", "scores.skill.n_sources: input should be a valid integer"),
@@ -127,18 +155,15 @@ def test_read_invalid_result_is_rejected(records, tmp_path, name, path, value, s
     assert said in str(raised.value)
 
 
-def test_read_result_keeps_unknown_fields(records, tmp_path):
+def test_read_result_accepts_unknown_fields_and_sets(records, tmp_path):
     changed = read_changed(records["plain"], "scores/later", {"value": 1, "low": None, "high": None, "n": 1}, tmp_path)
     assert changed.scores["later"].value == 1
     assert read_changed(records["plain"], "later", 1, tmp_path).set == "plain"
     assert read_changed(records["plain"], "scores/later", [{}], tmp_path).scores["later"] == [{}]
-
-
-def test_read_scores_of_unknown_set_needs_no_type(records, tmp_path):
-    changed = read_changed(records["plain"], "set", "theirs", tmp_path)
-    assert changed.scores["accuracy"].n > 0
+    assert read_changed(records["plain"], "set", "theirs", tmp_path).scores["accuracy"].n > 0
 
 
 def test_read_undefined_kappa_is_accepted(records, tmp_path):
-    kappa = {"annotators": 5, "overall": NO_VALUE, "by_label": [{"label": 0, "kappa": NO_VALUE}]}
+    none = {"value": None, "low": None, "high": None, "n": 5}
+    kappa = {"annotators": 5, "overall": none, "by_label": [{"label": 0, "kappa": none}]}
     assert read_changed(records["breaking_nli"], "scores/kappa", kappa, tmp_path).scores["kappa"]["overall"].n == 5
