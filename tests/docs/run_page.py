@@ -15,9 +15,9 @@ import re
 import shlex
 import shutil
 import sys
-import time
 import traceback
 from collections.abc import Sequence
+from itertools import cycle
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -39,12 +39,7 @@ GATE_FAILS: Final = 1  # the exit code of `unbag check` for a model that fails a
 
 
 class Page:
-    """The blocks of a page, and what is needed to run them.
-
-    Attributes:
-        services: The address of the LLM endpoint.
-        failures: One entry per failed block.
-    """
+    """The blocks of a page, and what is needed to run them. `failures` has one entry per failed block."""
 
     def __init__(self, page: Path, world: Path) -> None:
         self.text = page.read_text(encoding="utf-8")
@@ -52,6 +47,9 @@ class Page:
         self.services: dict[str, str] = json.loads((world / "services.json").read_text())
         self.names: dict[str, Any] = {"__name__": "__main__"}
         self.failures: list[str] = []
+        # Two different runs and models, so that a comparison has something to compare.
+        self.models = cycle(("org/MODEL", "org/MODEL-int8"))
+        self.seeds = cycle("12")
         sys.path.insert(0, os.getcwd())
         for name in ("metrics", "dataset_scripts", "examples", "trainers"):
             Path(name).symlink_to(ROOT / name)
@@ -99,7 +97,6 @@ class Page:
         if arguments is None or "…" in line:
             return
         sys.stderr.write(f"\n$ {line}\n")
-        start = time.monotonic()
         try:
             arguments = [str(found) for word in arguments for found in self._expand(word)]
             self._provide_inputs(arguments)
@@ -107,12 +104,9 @@ class Page:
                 self._once("lexical", "fit", "--train-data", "snli", "--output-dir", "lexical")
                 arguments += ["--lexical-model", str(self.world / "once/lexical")]
             code = self._unbag(*arguments, *_list_small_options(arguments))
+            assert code == 0 or (code == GATE_FAILS and arguments[0] == "check"), f"exit code {code}"
         except BaseException:
             self.failures.append(f"{line}\n{traceback.format_exc()}")
-            return
-        sys.stderr.write(f"[{code} after {time.monotonic() - start:.1f} s]\n")
-        if code and not (code == GATE_FAILS and arguments[0] == "check"):
-            self.failures.append(f"{line}\nexit code {code}")
 
     def _expand(self, word: str) -> list[Any]:
         """Expand a pattern of files as a shell does."""
@@ -129,38 +123,34 @@ class Page:
     def _once(self, *arguments: str) -> None:
         """Run a command once for all pages, in a folder of its own."""
         done = self.world / "done" / re.sub(r"\W+", "_", " ".join(arguments))
-        if not done.exists():
-            sys.stderr.write(f"\n(preparing) unbag {shlex.join(arguments)}\n")
-            here = Path.cwd()
-            folder = self.world / "once"
+        if done.exists():
+            return
+        sys.stderr.write(f"\n(preparing) unbag {shlex.join(arguments)}\n")
+        for folder in (self.world / "once", done.parent):
             folder.mkdir(exist_ok=True)
-            os.chdir(folder)
-            try:
-                assert self._unbag(*arguments) == 0, f"unbag {shlex.join(arguments)} failed"
-            finally:
-                os.chdir(here)
-            done.parent.mkdir(exist_ok=True)
-            done.touch()
+        with contextlib.chdir(self.world / "once"):
+            assert self._unbag(*arguments) == 0, f"unbag {shlex.join(arguments)} failed"
+        done.touch()
 
     def _provide_inputs(self, arguments: list[str]) -> None:
         """Create the missing files and folders that a command reads."""
-        config = next((arguments[n + 1] for n, word in enumerate(arguments) if word == "--config"), None)
-        if config:
-            self._provide(config)
+        if "--config" in arguments:
+            self._provide(arguments[arguments.index("--config") + 1])
         path, values = parse_command(arguments)
         is_verifier = re.search("auroc|false_entailment|average_precision", " ".join(arguments)) is not None
         for name, given in values.items():
+            if name.startswith(("out", "predictions_csv", "badge")):
+                continue
             for value in given if isinstance(given, list | tuple) else [given]:
-                if not isinstance(value, str | Path) or name.startswith(("output", "predictions_csv", "badge", "out")):
+                if not isinstance(value, str | Path):
                     continue
                 text = str(value)
-                is_run = name in ("paths", "folders", "no_worse_than", "runs", "results", "compare_with")
-                if path == "check" and name == "model" and ("runs/" in text or text == "RUN"):
-                    is_run = True
                 if path == "publish model" and name == "results" and not Path(text).exists():
                     self._provide_model(str(values["folder"]), values)
                     self._unbag("evaluate", str(values["folder"]), *_SETS, "--max-examples", "30", "--output-dir", text)
-                elif is_run:
+                elif name in ("paths", "folders", "no_worse_than", "runs", "results", "compare_with") or (
+                    (path, name) == ("check", "model") and ("runs/" in text or text == "RUN")
+                ):
                     self._provide_run(Path(text), is_verifier)
                 elif name in ("models", "model", "folder"):
                     self._provide_model(text, values)
@@ -171,36 +161,35 @@ class Page:
     def _provide_run(self, path: Path, is_verifier: bool) -> None:
         if path.exists():
             return
-        # Two different runs, so that a comparison has something to compare.
-        is_first = path.name == "model" or self.names.setdefault("__runs", 0) % 2 == 0
-        model = "org/MODEL" if is_first else "org/MODEL-int8"
-        self.names["__runs"] = self.names.get("__runs", 0) + 1
-        template = f"run-{model.rpartition('/')[2]}-{is_verifier}"
+        model = next(self.models)
+        if path.name == "model":
+            model = "org/MODEL"
         pairs = _CLAIMS if is_verifier else _SETS
-        self._once("evaluate", model, *pairs, "--output-dir", template)
-        shutil.copytree(self.world / "once" / template, path)
+        self._copy_output(path, f"run-{model.rpartition('/')[2]}-{is_verifier}", "evaluate", model, *pairs)
+
+    def _copy_output(self, path: Path, name: str, *command: str) -> None:
+        """Copy the output folder of a command, which runs once for all pages."""
+        self._once(*command, "--output-dir", name)
+        shutil.copytree(self.world / "once" / name, path)
 
     def _provide_model(self, name: str, values: dict[str, Any]) -> None:
         function = re.fullmatch(r"(\w+):(\w+)", name)
         if function and function[1] not in ("causal", "endpoint"):
             stand_ins.write_function(Path(f"{function[1]}.py"), function[2])
         elif name.startswith(("runs/", "./")) or re.fullmatch("[A-Z][A-Za-z0-9-]*|esim", name):
-            if Path(name).exists():
+            path = Path(name)
+            if path.exists():
                 return
             if values.get("head"):
-                self._once("train", "hex", "--model", "org/PRETRAINED", "--corpus", "snli", "--output-dir", "hex")
-                shutil.copytree(self.world / "once" / "hex", name)
+                self._copy_output(path, "hex", "train", "hex", "--model", "org/PRETRAINED", "--corpus", "snli")
             elif "export" in name:
-                shutil.copytree(self.world / "exported", name)
+                shutil.copytree(self.world / "exported", path)
             elif name == "esim":
-                self._once("models", "init", "esim", "--corpus", "snli", "--output-dir", "esim")
-                shutil.copytree(self.world / "once" / "esim", name)
+                self._copy_output(path, "esim", "models", "init", "esim", "--corpus", "snli")
             else:
-                seed = "1" if self.names.setdefault("__models", 0) % 2 == 0 else "2"
-                self.names["__models"] += 1
-                base = ("finetune", "--model", "org/MODEL", "--corpus", "snli")
-                self._once("train", *base, "--seed", seed, "--output-dir", f"trained-{seed}")
-                shutil.copytree(self.world / "once" / f"trained-{seed}", name)
+                train = ("train", "finetune", "--model", "org/MODEL", "--corpus", "snli")
+                seed = next(self.seeds)
+                self._copy_output(path, f"trained-{seed}", *train, "--seed", seed)
 
     def _provide(self, name: str) -> None:
         stand_ins.provide_file(Path(name), self.text, self.world)
@@ -278,15 +267,9 @@ def run_code(code: str, names: dict[str, Any]) -> int:
     return compared
 
 
-def main() -> None:
-    """Run a page."""
-    page, world = map(Path, sys.argv[1:])
-    run = Page(page, world)
-    run.run()
-    for failure in run.failures:
-        sys.stdout.write(f"=== {failure}\n")
-    sys.exit(bool(run.failures))
-
-
 if __name__ == "__main__":
-    main()
+    this_page = Page(*map(Path, sys.argv[1:]))
+    this_page.run()
+    for failure in this_page.failures:
+        print(f"=== {failure}")  # noqa: T201
+    sys.exit(bool(this_page.failures))

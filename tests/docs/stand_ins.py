@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
 import json
 import re
@@ -137,15 +136,13 @@ def _write_corpus(folder: Path, corpus: Corpus) -> None:
 
 def _write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """Write rows in the format of the file's suffix."""
+    table = pa.Table.from_pylist(list(rows))
     if path.suffix == ".jsonl":
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        table.to_pandas().to_json(path, orient="records", lines=True)
     elif path.suffix == ".parquet":
-        pq.write_table(pa.Table.from_pylist(list(rows)), path)
+        pq.write_table(table, path)
     else:
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, list(rows[0]))
-            writer.writeheader()
-            writer.writerows(rows)
+        table.to_pandas().to_csv(path, index=False)
 
 
 def _write_claims(path: Path, *, has_source: bool = False) -> None:
@@ -162,18 +159,14 @@ def _write_claims(path: Path, *, has_source: bool = False) -> None:
 
 
 def _write_pairs(path: Path) -> None:
-    pairs = islice(demo.iter_demo_pairs("validation"), 90)
-    rows = [{"premise": pair.premise, "hypothesis": pair.hypothesis, "label": pair.label} for pair in pairs]
-    if path.stem == "rag":
-        rows = [
-            {"contexts": [premise], "response": hypothesis, "faithful": label == "entailment"}
-            for premise, hypothesis, label in map(dict.values, rows)
-        ]
-    if path.stem == "notes":
-        rows = [
-            {"old": old, "new": new, "conflict": int(label == "contradiction")}
-            for old, new, label in map(dict.values, rows)
-        ]
+    rows = []
+    for pair in islice(demo.iter_demo_pairs("validation"), 90):
+        row = {"premise": pair.premise, "hypothesis": pair.hypothesis, "label": pair.label}
+        if path.stem == "rag":
+            row = {"contexts": [pair.premise], "response": pair.hypothesis, "faithful": pair.label == "entailment"}
+        if path.stem == "notes":
+            row = {"old": pair.premise, "new": pair.hypothesis, "conflict": int(pair.label == "contradiction")}
+        rows.append(row)
     _write_rows(path, rows)
 
 
@@ -239,36 +232,25 @@ def _write_predictions(path: Path) -> None:
         ids = pq.read_table(built, columns=["id"])["id"].to_pylist()
         path.write_text("".join(["id,prediction\n", *(f"{each},neutral\n" for each in ids)]))
         return
-    samples = [
-        {
-            "texts": {"premise": pair.premise, "hypothesis": pair.hypothesis},
-            "label": LABELS.index(pair.label),
-            "target": pair.label,
-            "answer": LABELS[number % 3],
-        }
-        for number, pair in enumerate(demo.iter_demo_pairs("validation"))
-    ]
-    if path.suffix == ".csv":
-        _write_rows(path, [{**each["texts"], "prediction": each["answer"]} for each in samples])
-    elif path.suffix == ".jsonl":  # of `Trainer`, or of lm-evaluation-harness
-        is_log = path.stem.startswith("samples")
-        lines = [
-            {"doc_id": number, "doc": each["texts"], "target": each["target"], "resps": [[each["answer"]]]}
-            if is_log
-            else {
-                **each["texts"],
-                "label": each["label"],
-                "predicted_scores": [3.5 - each["label"], 1.0, each["label"]],
-            }
-            for number, each in enumerate(samples)
-        ]
-        _write_rows(path, lines)
-    else:  # of inspect-ai
+    rows: list[dict[str, Any]] = []
+    for number, pair in enumerate(demo.iter_demo_pairs("validation")):
+        texts, answer = {"premise": pair.premise, "hypothesis": pair.hypothesis}, LABELS[number % 3]
+        if path.suffix == ".csv":
+            rows.append({**texts, "prediction": answer})
+        elif path.suffix == ".eval":  # of inspect-ai
+            output = {"completion": answer}
+            rows.append({"id": number, "metadata": texts, "target": pair.label, "output": output})
+        elif path.stem.startswith("samples"):  # of lm-evaluation-harness
+            rows.append({"doc_id": number, "doc": texts, "target": pair.label, "resps": [[answer]]})
+        else:  # of `Trainer`
+            gold = LABELS.index(pair.label)
+            rows.append({**texts, "label": gold, "predicted_scores": [3.5 - gold, 1.0, gold]})
+    if path.suffix == ".eval":
         with zipfile.ZipFile(path, "w") as archive:
-            for number, each in enumerate(samples):
-                sample = {"id": number, "metadata": each["texts"], "target": each["target"]}
-                content = json.dumps(sample | {"output": {"completion": each["answer"]}})
-                archive.writestr(f"samples/{number}_epoch_1.json", content)
+            for row in rows:
+                archive.writestr(f"samples/{row['id']}_epoch_1.json", json.dumps(row))
+    else:
+        _write_rows(path, rows)
 
 
 def write_function(path: Path, name: str) -> None:

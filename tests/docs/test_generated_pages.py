@@ -1,7 +1,6 @@
 """Tests of pages that scripts write: notebook, numbers and llms.txt."""
 
 import json
-import re
 import shutil
 import subprocess
 import sys
@@ -56,33 +55,6 @@ def test_worked_example_of_skill_score_is_that_of_stored_run():
     text = PAGES[-1].read_text(encoding="utf-8")
     assert f"({model:.4f} − {shuffled:.4f}) / (1 − {shuffled:.4f})".replace("0.", ".") in text
     assert round((model - shuffled) / (1 - shuffled), 3) == round(plain.scores["skill"]["score"].value, 3) == 0.136
-
-
-DOCS = Path(__file__).parents[2] / "docs"
-
-DOC_PAGES = [
-    page.relative_to(DOCS).with_suffix("").as_posix() for page in DOCS.rglob("*.md") if "_build" not in page.parts
-]
-
-ENTRY = re.compile(r"- \[([^]]+)\]\(([^)]+)\.html\)(?:: (.+))?")
-
-
-def test_llms_txt_lists_every_page_once():
-    assert len(DOC_PAGES) > 20
-    title, blank, summary, *rest = build_llms_txt(DOCS, DOC_PAGES).splitlines()
-    assert (title, blank) == ("# unbag", "")
-    assert (
-        summary == "> unbag measures whether a natural language inference (NLI) model reads sentences or counts words."
-    )
-    entries = [found for line in rest if line.startswith("- ") and (found := ENTRY.fullmatch(line))]
-    assert sorted(entry[2] for entry in entries) == sorted(DOC_PAGES)
-    assert len(entries) == sum(line.startswith("- ") for line in rest)
-    for entry in entries:
-        text = (DOCS / f"{entry[2]}.md").read_text(encoding="utf-8")
-        assert f"# {entry[1]}\n" in text.replace("`", "")
-        if entry[3]:
-            assert entry[3][-1] in ".?!…"
-            assert "](" not in entry[3]
 
 
 def test_llms_txt_groups_pages_by_folder(tmp_path):

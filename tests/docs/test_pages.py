@@ -134,28 +134,21 @@ def test_commands_of_help_texts_are_accepted_by_parser(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_name)
-def test_relative_links_of_page_exist(page):
-    for target, anchor in LINK.findall(page.read_text(encoding="utf-8")):
+def test_page_has_title_and_existing_links_and_closed_code_spans(page):
+    text = page.read_text(encoding="utf-8")
+    assert extract_title(text, page.stem)
+    for target, anchor in LINK.findall(text):
         path = (page.parent / target).resolve()
-        assert path.exists(), f"{_name(page)}: {target}"
+        assert path.exists(), target
         if anchor and path.suffix == ".md":
             headings = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
             anchors = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
-            assert anchor[1:] in anchors, f"{_name(page)}: {target}{anchor}"
-
-
-@pytest.mark.parametrize("page", PAGES, ids=_name)
-def test_every_page_and_card_has_title(page):
-    assert extract_title(page.read_text(encoding="utf-8"), page.stem)
-
-
-@pytest.mark.parametrize("page", PAGES, ids=_name)
-def test_code_spans_of_a_page_are_closed(page):
-    blocks = MarkdownIt().enable("table").parse(page.read_text(encoding="utf-8"))
+            assert anchor[1:] in anchors, f"{target}{anchor}"
+    blocks = MarkdownIt().enable("table").parse(text)
     texts = [token.content for block in blocks for token in block.children or () if token.type == "text"]
     assert texts
     # A line of a code span that starts with ">" or "-" begins a quotation or list, which ends the span.
-    assert [text for text in texts if "`" in text] == []
+    assert [each for each in texts if "`" in each] == []
 
 
 def test_readme_is_short():
