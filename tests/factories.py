@@ -20,9 +20,10 @@ from unbag.scoring.skill import RowScores, skill_score
 from unbag.scoring.swap_consistency import swap_consistency
 
 ROWS = 300
-# Options of a quick evaluation of the demonstration's pairs, without baselines.
-QUICK = {"data": str(demo.get_demo_file("validation")), "max_examples": 30, "progress": False}
-QUICK |= {"lexical_baseline": False, "shuffled": False}
+# Options of an evaluation without baselines.
+BARE = {"lexical_baseline": False, "shuffled": False, "progress": False}
+# Options of a quick evaluation of the demonstration's pairs.
+QUICK = {"data": str(demo.get_demo_file("validation")), "max_examples": 30, **BARE}
 
 
 def build_result(

@@ -2,13 +2,13 @@
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.fake_llm import Endpoint, running_endpoint
-from tests.tiny_tokenizer import tiny_tokenizer
 
 WORDS = "a the man woman boy dog cat is are not no sleeps runs reads sees eats old young red and in on with".split()
 ORDER = ("contradiction", "entailment", "neutral")  # deliberately different from the order of unbag
@@ -21,7 +21,23 @@ PAIRS = [
     ("the woman is young and the man is old and the dog is not red", "the boy is not in"),
 ]
 
+SPECIAL = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
 MakeModel = Callable[..., Path]
+
+
+def tiny_tokenizer(vocabulary: Mapping[str, int], *, pair: str = "[CLS] $A [SEP] $B:1 [SEP]:1", **options: Any) -> Any:
+    """Return a `PreTrainedTokenizerFast` for a vocabulary that contains the tokens `SPECIAL` with any ids."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast
+
+    backend = Tokenizer(models.WordPiece(dict(vocabulary), unk_token="[UNK]"))
+    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    backend.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair=pair,
+        special_tokens=[(token, vocabulary[token]) for token in ("[CLS]", "[SEP]")],
+    )
+    return PreTrainedTokenizerFast(tokenizer_object=backend, **SPECIAL, **options)
 
 
 @pytest.fixture(scope="session")

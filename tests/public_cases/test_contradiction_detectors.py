@@ -11,6 +11,7 @@ from sklearn.metrics import balanced_accuracy_score, brier_score_loss, roc_auc_s
 from typer.testing import CliRunner
 
 import unbag
+from tests.factories import BARE
 from unbag import cli
 from unbag.challenge_sets.results import Result, read_results
 from unbag.data.labels import CONTRADICTION_OR_NOT, LABELS, parse_label_map
@@ -41,9 +42,9 @@ def evaluate(tmp_path: Path, order: tuple[str, ...]) -> Result:
         return [[each, 1 - each] if len(order) == 2 else [(1 - each) / 2, (1 - each) / 2, each] for each in found]
 
     model = CallablePredictor(predict, identity={"name": "detector"}, label_map=parse_label_map(",".join(order)))
-    options: dict[str, Any] = {"lexical_baseline": False, "shuffled": False, "progress": False, "trust_labels": True}
-    options |= {"columns": {"premise": "old", "hypothesis": "new", "label": "conflict"}}
-    options |= {"labels": CONTRADICTION_OR_NOT[::-1], "output_dir": tmp_path / "run"}
+    columns = {"premise": "old", "hypothesis": "new", "label": "conflict"}
+    labels = CONTRADICTION_OR_NOT[::-1]
+    options = {"columns": columns, "labels": labels, "output_dir": tmp_path / "run", "trust_labels": True, **BARE}
     unbag.evaluate(model, "plain", data=str(data), **options)
     [result] = read_results(tmp_path / "run" / "results.json")
     return result

@@ -8,7 +8,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs unbag[models]")
 transformers = pytest.importorskip("transformers", reason="needs unbag[models]")
 
-from tests.tiny_tokenizer import tiny_tokenizer  # noqa: E402
+from tests.inference.fixtures import tiny_tokenizer  # noqa: E402
 from unbag.evaluation.model_loading import load_predictor  # noqa: E402
 from unbag.inference.predictor import ModelError  # noqa: E402
 
@@ -24,11 +24,8 @@ def save_bert(folder, head, **options):
     torch.manual_seed(0)
     getattr(transformers, f"Bert{head}")(config).save_pretrained(folder)
     tokenizer = tiny_tokenizer(vocabulary)
-    tokenizer.model_input_names = tokenizer.init_kwargs["model_input_names"] = [
-        "input_ids",
-        "token_type_ids",
-        "attention_mask",
-    ]
+    names = ["input_ids", "token_type_ids", "attention_mask"]
+    tokenizer.model_input_names = tokenizer.init_kwargs["model_input_names"] = names
     tokenizer.save_pretrained(folder)
     return str(folder)
 

@@ -5,7 +5,9 @@ import re
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from tests.factories import BARE
 from unbag import cli, evaluate
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.scoring.log_odds import compute_log_odds, format_threshold
@@ -29,28 +31,29 @@ def compute_columns(odds):
         return np.stack([1 / (1 + np.exp(-odds)), 1 / (1 + np.exp(odds))], axis=1)
 
 
+def build_model(columns):
+    """Build a function that reads the row in the claim, and predicts its probabilities."""
+
+    def model(premises, hypotheses):
+        rows = [int(re.search(r"\d+", each).group()) if each.startswith("Claim") else 0 for each in hypotheses]
+        return columns[rows].tolist()
+
+    return model
+
+
 @pytest.fixture
 def data(tmp_path):
     path = tmp_path / "claims.csv"
-    with path.open("w", newline="") as file:
-        rows = [
-            (f"Document {row}.", f"Claim {row}.", "supported" if e else "unsupported")
-            for row, e in enumerate(IS_ENTAILED)
-        ]
-        csv.writer(file).writerows([("document", "claim", "label"), *rows])
+    labels = np.where(IS_ENTAILED, "supported", "unsupported")
+    lines = [f"Document {row}.,Claim {row}.,{label}\n" for row, label in enumerate(labels)]
+    path.write_text("document,claim,label\n" + "".join(lines))
     return path
 
 
-def verify(model, data, threshold=None, **options):
-    report = evaluate(
-        model, "plain", data=str(data), threshold=threshold, lexical_baseline=False, shuffled=False, trust_labels=True,
-        progress=False, **options,
-    )  # fmt: skip
-    return report.results[0]
-
-
-def find_row(hypothesis):
-    return int(re.search(r"\d+", hypothesis).group()) if hypothesis.startswith("Claim") else 0
+def verify(columns, data, threshold=None, labels=TWO_WAY, **options):
+    options |= {"data": str(data), "threshold": threshold, "label_map": ",".join(labels), "trust_labels": True}
+    [result] = evaluate(build_model(columns), "plain", **options, **BARE)
+    return result
 
 
 @pytest.mark.parametrize(("name", "n_labels"), [*((name, 2) for name in LOG_ODDS), ("near 1", 3)])
@@ -59,12 +62,8 @@ def test_printed_threshold_reproduces_its_recall(data, name, n_labels):
     columns = compute_columns(odds)
     if n_labels == 3:
         columns = np.column_stack([columns[:, 0], 0.25 * columns[:, 1], 0.75 * columns[:, 1]])
-    label_map = ",".join(TWO_WAY if n_labels == 2 else LABELS)
-
-    def model(premises, hypotheses):
-        return [columns[find_row(hypothesis)].tolist() for hypothesis in hypotheses]
-
-    scores = verify(model, data, label_map=label_map).scores["verification"]
+    labels = TWO_WAY if n_labels == 2 else LABELS
+    scores = verify(columns, data, labels=labels).scores["verification"]
     above = odds[IS_ENTAILED][:, None] > odds[~IS_ENTAILED]
     ties = odds[IS_ENTAILED][:, None] == odds[~IS_ENTAILED]
     assert scores["auroc"].value == pytest.approx((above + ties / 2).mean())
@@ -73,7 +72,7 @@ def test_printed_threshold_reproduces_its_recall(data, name, n_labels):
         row | {"recall": row["recall"].value} for row in scores["safe_thresholds"][-1:] if row["threshold"] is not None
     ]
     for row in printed:
-        result = verify(model, data, format_threshold(row["threshold"]), label_map=label_map)
+        result = verify(columns, data, format_threshold(row["threshold"]), labels)
         assert result.scores["verification"]["recall"].value == row["recall"], row
         assert result.scores["verification"]["auroc"].value == scores["auroc"].value
         assert result.model["ranking"]["auc"] == pytest.approx(scores["auroc"].value)
@@ -81,14 +80,9 @@ def test_printed_threshold_reproduces_its_recall(data, name, n_labels):
 
 def test_break_even_threshold_reproduces_its_count(data):
     columns = compute_columns(LOG_ODDS["near 1"])
-
-    def model(premises, hypotheses):
-        return [columns[find_row(hypothesis)].tolist() for hypothesis in hypotheses]
-
-    even = verify(model, data, "break-even", label_map="entailment,not_entailment").model["ranking"]
+    even = verify(columns, data, "break-even").model["ranking"]
     assert even["n_predicted_entailed"] == IS_ENTAILED.sum()
-    again = verify(model, data, even["threshold"], label_map="entailment,not_entailment").model["ranking"]
-    assert again == even
+    assert verify(columns, data, even["threshold"]).model["ranking"] == even
 
 
 def test_metric_threshold_reproduces_its_recall():
@@ -100,32 +94,21 @@ def test_metric_threshold_reproduces_its_recall():
             assert at_threshold["recall"].value == row["recall"]
 
 
-@pytest.mark.parametrize("threshold", ["1", "0", "1e-6", "0.000001", "0.99999999999999999999"])
-def test_extreme_threshold_is_accepted(data, threshold):
+@pytest.mark.parametrize(
+    ("threshold", "least"),
+    [("1", np.inf), ("0", -np.inf), ("1e-6", -13.8), ("0.000001", -13.8), ("0.99999999999999999999", np.inf)],
+)
+def test_extreme_threshold_is_accepted(data, threshold, least):
     odds = LOG_ODDS["0 and 1"]
-    columns = compute_columns(odds)
-
-    def model(premises, hypotheses):
-        return [columns[find_row(hypothesis)].tolist() for hypothesis in hypotheses]
-
-    result = verify(model, data, threshold, label_map="entailment,not_entailment")
-    expected = odds >= (
-        np.inf if threshold == "1" or threshold.startswith("0.9") else -np.inf if threshold == "0" else -13.8
-    )
-    assert result.model["ranking"]["n_predicted_entailed"] == expected.sum()
+    result = verify(compute_columns(odds), data, threshold)
+    assert result.model["ranking"]["n_predicted_entailed"] == (odds >= least).sum()
 
 
 def test_prediction_file_keeps_probabilities_at_threshold(data, tmp_path):
     """A file of rounded probabilities: 0.7 reaches the threshold 0.7, and the model is not needed."""
-    from typer.testing import CliRunner
-
     scores = np.round(0.05 + 0.9 * SHUFFLED / N, 1)
     table = tmp_path / "table.csv"
-
-    def model(premises, hypotheses):
-        return [[scores[find_row(h)], 1 - scores[find_row(h)]] for h in hypotheses]
-
-    verify(model, data, 0.7, label_map="entailment,not_entailment", predictions_csv=str(table))
+    verify(np.stack([scores, 1 - scores], axis=1), data, 0.7, predictions_csv=str(table))
     with table.open() as file:
         rows = list(csv.DictReader(file))
     assert [float(row["entailment"]) for row in rows] == pytest.approx(scores.tolist())

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import datasets
 import pandas
-import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
+from tests.factories import BARE
 from unbag import cli
 from unbag.api import evaluate
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.request import SetRequest, build_requested_set
-from unbag.data.labels import TWO_WAY, find_flag_direction
+from unbag.data.labels import LABELS, TWO_WAY, find_flag_direction
 from unbag.data.sources import open_data
 from unbag.data.user_text import _unique_names
 from unbag.reports.reproduce import list_remarks
@@ -38,6 +38,18 @@ ROWS = [("A man sings.", f"Claim {number}.", number % 3) for number in range(6)]
 
 def _read(path, **options):
     return [tuple(example[1:4]) for example in open_data(path, **options).iter_examples()]
+
+
+def _dump(frame, path):
+    """Write a data frame, or rows of a table, in the format of the file's suffix."""
+    frame = pandas.DataFrame(frame)
+    if path.suffix == ".jsonl":
+        frame.to_json(path, orient="records", lines=True)
+    elif path.suffix == ".parquet":
+        frame.to_parquet(path)
+    else:
+        frame.to_csv(path, index=False)
+    return path
 
 
 def _write(path, delimiter, *, before="", header=("document", "claim", "label"), encoding="utf-8", end="\r\n"):
@@ -152,9 +164,7 @@ def _write_named(tmp_path, kind):
     features = datasets.Features(
         premise=datasets.Value("string"), hypothesis=datasets.Value("string"), label=datasets.ClassLabel(names=NAMES)
     )
-    data = datasets.Dataset.from_dict(
-        dict(zip(features, map(list, zip(*ROWS, strict=True)), strict=True)), features=features
-    )
+    data = datasets.Dataset.from_list([dict(zip(features, row, strict=True)) for row in ROWS], features=features)
     path = tmp_path / f"pairs.{kind}"
     if kind == "parquet":
         data.to_parquet(path)
@@ -176,13 +186,9 @@ def test_label_names_in_file_are_used_and_contradiction_is_refused(tmp_path, kin
     gold = [NAMES[number % 3] for number in range(6)]
     assert [label for _, _, label in _read(path, **split)] == gold
     assert [label for _, _, label in _read(path, **split, labels=NAMES)] == gold
-    for labels in (
-        ["entailment", "neutral", "contradiction"],
-        ["0=entailment", "1=not_entailment", "2=not_entailment"],
-    ):
-        with pytest.raises(
-            DataError, match=r"for the label id(s 0, 1, …,| 0,) as the data names (them|it), got .*omit"
-        ):
+    message = r"for the label id(s 0, 1, …,| 0,) as the data names (them|it), got .*omit"
+    for labels in (list(LABELS), ["0=entailment", "1=not_entailment", "2=not_entailment"]):
+        with pytest.raises(DataError, match=message):
             _read(path, **split, labels=labels)
     two = _read(path, **split, labels=["0=not_entailment", "1=entailment", "2=not_entailment"])
     assert [label for _, _, label in two] == [label if label == "entailment" else TWO_WAY[1] for label in gold]
@@ -192,9 +198,7 @@ def test_label_names_in_file_are_used_and_contradiction_is_refused(tmp_path, kin
 
 def test_folder_with_splits_needs_split(tmp_path):
     path = _write_named(tmp_path, "dict")
-    with pytest.raises(
-        DataError, match=r"expected one of the splits test, train, got none; pass one, such as --split test"
-    ):
+    with pytest.raises(DataError, match=r"one of the splits test, train, got none; pass one, such as --split test"):
         open_data(path)
     assert len(_read(path / "train")) == 3
 
@@ -212,9 +216,7 @@ def test_ids_without_names_error_suggests_no_order(tmp_path):
     with pytest.raises(DataError) as caught:
         _read(path)
     assert "--labels 0=…,1=…,2=…" in str(caught.value)
-    assert not any(
-        ",".join(order) in str(caught.value) for order in (NAMES, ("entailment", "neutral", "contradiction"))
-    )
+    assert not any(",".join(order) in str(caught.value) for order in (NAMES, LABELS))
     assert len(_read(path, labels=["0=contradiction", "1=entailment", "2=neutral"])) == 6
 
 
@@ -226,25 +228,14 @@ def test_mapped_minus_one_is_label(tmp_path):
     assert [label for _, _, label in mapped] == ["entailment", "not_entailment", "not_entailment"]
 
 
-def _write_flags(tmp_path, column, ending):
-    frame = pandas.DataFrame({"document": ["A man sings."] * 2, "claim": ["He sings.", "He."], column: [True, False]})
-    path = tmp_path / f"{column}.{ending}"
-    if ending == "jsonl":
-        frame.to_json(path, orient="records", lines=True)
-    elif ending == "parquet":
-        frame.to_parquet(path)
-    else:
-        frame.to_csv(path, index=False)
-    return path
-
-
 @pytest.mark.parametrize(
     "column", ["supported", "is_entailment", "faithful", "Hallucinated", "has_hallucination", "label"]
 )
 def test_flags_mean_the_same_in_all_formats(tmp_path, column):
     direction = find_flag_direction(column)
     for ending in ("csv", "jsonl", "parquet"):
-        path = _write_flags(tmp_path, column, ending)
+        rows = {"document": ["A man sings."] * 2, "claim": ["He sings.", "He."], column: [True, False]}
+        path = _dump(rows, tmp_path / f"{column}.{ending}")
         if direction is None:
             with pytest.raises(DataError, match="got the truth value true, whose meaning in the column 'label' is"):
                 _read(path)
@@ -261,28 +252,18 @@ CONTEXTS = [["The ferry leaves at noon.", "It returns before dusk."], ["It rains
 def test_passages_are_joined_on_demand_and_empty_ones_counted(tmp_path, kind):
     answers = ["It leaves at noon.", "It snows.", "It leaves.", ""]
     frame = pandas.DataFrame({"contexts": CONTEXTS, "response": answers, "faithful": [True, False, False, True]})
-    path = tmp_path / f"a.{kind.partition('-')[0]}"
     if kind == "csv-json":
         frame = frame.assign(contexts=list(map(json.dumps, CONTEXTS)))
     elif kind == "csv-array":
         frame = frame.assign(contexts=["[" + "\n ".join(f"'{each}'" for each in row if each) + "]" for row in CONTEXTS])
     elif kind == "csv-python":
         frame = frame.assign(contexts=[[each for each in row if each] for row in CONTEXTS])
-    if kind == "jsonl":
-        frame.to_json(path, orient="records", lines=True)
-    elif kind == "parquet":
-        frame.to_parquet(path)
-    else:
-        frame.to_csv(path, index=False)
-    with pytest.raises(
-        DataError, match=r"expected the premise as text, got a list of 2 passages; pass --join-passages"
-    ):
+    path = _dump(frame, tmp_path / f"a.{kind.partition('-')[0]}")
+    with pytest.raises(DataError, match=r"the premise as text, got a list of 2 passages; pass --join-passages"):
         _read(path)
     source = open_data(path, join_passages=True)
-    assert [example.premise for example in source.iter_examples()] == [
-        "The ferry leaves at noon.\n\nIt returns before dusk.",
-        "It rains.",
-    ]
+    premises = [example.premise for example in source.iter_examples()]
+    assert premises == ["The ferry leaves at noon.\n\nIt returns before dusk.", "It rains."]
     counts = source.count_rows()
     assert (counts["with an empty premise"], counts["with an empty hypothesis"], counts["rows"]) == (1, 1, 4)
 
@@ -290,15 +271,8 @@ def test_passages_are_joined_on_demand_and_empty_ones_counted(tmp_path, kind):
 @pytest.mark.parametrize("ending", ["jsonl", "parquet", "csv"])
 def test_span_lists_are_explained_and_remedy_works(tmp_path, ending):
     spans = [[], [{"start": 3, "text": "nine"}], []]
-    path = tmp_path / f"a.{ending}"
     columns = {"context": ["It opens."] * 3, "answer": ["It opens.", "It opens at nine.", "It."], "label": spans}
-    if ending == "jsonl":
-        rows = zip(*columns.values(), strict=True)
-        path.write_text("".join(json.dumps(dict(zip(columns, row, strict=True))) + "\n" for row in rows))
-    elif ending == "parquet":
-        pq.write_table(pa.table(columns), path)
-    else:
-        pandas.DataFrame(columns).to_csv(path, index=False)
+    path = _dump(columns, tmp_path / f"a.{ending}")
     with pytest.raises(DataError, match=r"an empty list means supported, pass --labels '(\S+)', or use") as caught:
         open_data(path).count_rows()
     labels = str(caught.value).split("--labels '")[1].split("'")[0].split(",")
@@ -307,8 +281,7 @@ def test_span_lists_are_explained_and_remedy_works(tmp_path, ending):
 
 
 def _build_plain(tmp_path, rows, **options):
-    path = tmp_path / "documents.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path = _dump(rows, tmp_path / "documents.jsonl")
     return build_requested_set(SetRequest("plain", options={"data": str(path), **options}))
 
 
@@ -337,22 +310,15 @@ def test_grouping_column_decides_what_is_independent(tmp_path, column):
 
 @pytest.mark.parametrize("n_documents", [3, 9])
 def test_examples_of_one_document_are_named_where_intervals_are_over_examples(tmp_path, n_documents):
-    path = tmp_path / "documents.jsonl"
-    rows = [
-        {
-            "premise": f"Text {n % n_documents}.",
-            "hypothesis": f"Claim {n}.",
-            "label": ("neutral", "contradiction")[n % 2],
-        }
-        for n in range(9)
-    ]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    how = {"lexical_baseline": False, "shuffled": False, "progress": False}
-    [result] = evaluate(lambda p, h: ["neutral"] * len(p), "swapped", data=str(path), **how)
+    names = ("premise", "hypothesis", "label")
+    labels = ("neutral", "contradiction")
+    rows = [(f"Text {n % n_documents}.", f"Claim {n}.", labels[n % 2]) for n in range(9)]
+    path = _dump(pandas.DataFrame(rows, columns=names), tmp_path / "documents.jsonl")
+    [result] = evaluate(lambda p, h: ["neutral"] * len(p), "swapped", data=str(path), **BARE)
     assert result.data.get("shared_documents") == (3 if n_documents == 3 else None)
-    assert [line for line in list_remarks(result) if "share a document (3 documents)" in line] == (
-        list_remarks(result)[-1:] if n_documents == 3 else []
-    )
+    remarks = list_remarks(result)
+    named = remarks[-1:] if n_documents == 3 else []
+    assert [line for line in remarks if "share a document (3 documents)" in line] == named
 
 
 GERMAN = [
@@ -370,10 +336,7 @@ ENGLISH = [
 
 
 def _write_pairs(tmp_path, pairs):
-    path = tmp_path / "pairs.jsonl"
-    names = ("premise", "hypothesis", "label")
-    path.write_text("".join(json.dumps(dict(zip(names, pair, strict=True))) + "\n" for pair in pairs))
-    return str(path)
+    return str(_dump(pandas.DataFrame(pairs, columns=["premise", "hypothesis", "label"]), tmp_path / "pairs.jsonl"))
 
 
 def test_language_outside_xnli_runs_without_english_parser(tmp_path):
@@ -399,10 +362,6 @@ def test_names_of_texts_are_unique():
     assert len(set(names)) == 3
 
 
-def _answer(premises, hypotheses):
-    return ["entailment" if "noon" in premise else "neutral" for premise in premises]
-
-
 def test_options_of_data_work_in_every_command(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     lines = ["contexts;answer;faithful", '"[""The café opens.""; ""At noon.""]";It opens.;true', "[];It opens.;false"]
@@ -416,27 +375,16 @@ def test_options_of_data_work_in_every_command(tmp_path, monkeypatch):
     Path("answers.csv").write_text("id,prediction\n" + "".join(f"{row['id']},entailment\n" for row in rows))
     command = ["score", "answers.csv", "--set", "plain", *options, "--no-lexical-baseline", "--output-dir", "scored"]
     assert CliRunner().invoke(cli.app, command, catch_exceptions=False).exit_code == 0
-    report = evaluate(
-        _answer,
+    [result] = evaluate(
+        lambda premises, _: ["entailment" if "noon" in premise else "neutral" for premise in premises],
         "plain",
-        data="a.csv",
-        encoding="cp1252",
-        join_passages=True,
-        lexical_baseline=False,
-        shuffled=False,
-        trust_labels=True,
-        progress=False,
+        **{"data": "a.csv", "encoding": "cp1252", "join_passages": True, "trust_labels": True, **BARE},
     )
-    [result] = report.results
     assert result.scores["accuracy"].value == 1
     assert result.data["load_options"] == {"encoding": "cp1252", "join_passages": True}
     assert result.data["documents"] == 2
-    config = {
-        "model": "org/model",
-        "output_dir": tmp_path / "out",
-        "corpus": ("a.csv",),
-        "not_entailment_as": "neutral",
-    }
+    config = {"model": "org/model", "output_dir": tmp_path / "out", "corpus": ("a.csv",)}
+    config["not_entailment_as"] = "neutral"
     validate_corpora(TrainConfig(**config, encoding="cp1252", join_passages=True))
     for lacking in ({"encoding": "cp1252"}, {"join_passages": True}):
         with pytest.raises(DataError, match=r"--(join-passages|encoding cp1252)"):

@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import unbag
+from tests.factories import BARE
 from unbag import cli
 from unbag.data.labels import LABELS
 from unbag.inference.function import CallablePredictor
@@ -33,8 +34,7 @@ def evaluate(folder: Path, pairs: Path, predict: Callable[[str], str]) -> Path:
         return [predict(hypothesis) for hypothesis in hypotheses]
 
     model = CallablePredictor(predict_all, identity={"name": folder.name})
-    options: dict[str, Any] = {"lexical_baseline": False, "shuffled": False, "progress": False, "trust_labels": True}
-    unbag.evaluate(model, "plain", data=str(pairs), output_dir=folder, **options)
+    unbag.evaluate(model, "plain", data=str(pairs), output_dir=folder, trust_labels=True, **BARE)
     return folder
 
 

@@ -1,10 +1,9 @@
 """Judges behind an endpoint: answers that were cut, refused or are empty are unanswered, and reported by reason."""
 
-import csv
-
 import pytest
 
 import unbag
+from tests.factories import BARE
 from unbag.challenge_sets import results
 from unbag.evaluation.gates import Gates, check_gates, parse_bound
 from unbag.evaluation.verdict import compute_model_verdict, format_verdict
@@ -25,12 +24,9 @@ Claim: {{ hypothesis }}
 def pairs(tmp_path, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     file = tmp_path / "claims.csv"
-    with file.open("w", newline="") as out:
-        writer = csv.writer(out)
-        writer.writerow(["document", "claim", "supported"])
-        for n in range(40):
-            yes = n % 2 == 0
-            writer.writerow([f"Box {n} is {'red' if yes else 'blue'}.", f"The box {n} is red.", "yes" if yes else "no"])
+    kinds = [("red", "yes"), ("blue", "no")] * 20
+    lines = [f"Box {n} is {colour}.,The box {n} is red.,{label}" for n, (colour, label) in enumerate(kinds)]
+    file.write_text("\n".join(["document,claim,supported", *lines]) + "\n")
     (tmp_path / "judge.jinja").write_text(PROMPT)
     return file
 
@@ -46,9 +42,7 @@ def evaluate(server, pairs, answer, output="run"):
         base_url=server.base_url,
         prompt=str(pairs.parent / "judge.jinja"),
         output_dir=pairs.parent / output,
-        lexical_baseline=False,
-        shuffled=False,
-        progress=False,
+        **BARE,
     )
     return result
 
@@ -86,12 +80,7 @@ def test_thinking_judge_is_read_after_its_thoughts(endpoint, pairs, answer):
     ids=["cut", "empty", "unreadable", "refusal", "filter", "apology"],
 )
 def test_judge_that_answers_only_supported_claims_is_wrong_on_the_others(
-    endpoint,
-    pairs,
-    caplog,
-    answer,
-    reason,
-    excerpt,
+    endpoint, pairs, caplog, answer, reason, excerpt
 ):
     for _ in range(2):  # the second run reads stored answers and stored predictions
         caplog.clear()

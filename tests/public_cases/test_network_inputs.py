@@ -9,9 +9,8 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs unbag[models]")
 transformers = pytest.importorskip("transformers", reason="needs unbag[models]")
-tokenizers = pytest.importorskip("tokenizers", reason="needs unbag[models]")
 
-
+from tests.inference.fixtures import tiny_tokenizer  # noqa: E402
 from unbag.data.labels import LABELS  # noqa: E402
 from unbag.evaluation.model_loading import load_predictor  # noqa: E402
 from unbag.inference.loading import load_classifier_for_training  # noqa: E402
@@ -22,29 +21,26 @@ PREMISES = ["A man reads a map in the park.", "Two dogs run.", "The boy feeds a 
 HYPOTHESES = ["He reads.", "No animal is moving at all today.", "A boy buys bread."]
 BERT = "[CLS] $A [SEP] $B:1 [SEP]:1"
 SIZES = {"hidden_size": 32, "num_attention_heads": 2, "intermediate_size": 64, "num_hidden_layers": 1}
-CASES = [
-    ("Albert", BERT, {"embedding_size": 16}),
-    ("Bert", BERT, {}),
-    ("RemBert", BERT, {"input_embedding_size": 16}),
-    ("BigBird", BERT, {"attention_type": "original_full"}),
-    ("RoFormer", BERT, {"embedding_size": 16}),
-    ("ConvBert", BERT, {"embedding_size": 16}),  # its convolutions read padding
-    ("XLNet", "$A [SEP] $B:1 [SEP]:1 [CLS]:2", {"d_model": 32, "n_head": 2, "d_inner": 64, "n_layer": 1}),
-]
+CASES = {
+    "Albert": (BERT, {"embedding_size": 16}),
+    "Bert": (BERT, {}),
+    "RemBert": (BERT, {"input_embedding_size": 16}),
+    "BigBird": (BERT, {"attention_type": "original_full"}),
+    "RoFormer": (BERT, {"embedding_size": 16}),
+    "ConvBert": (BERT, {"embedding_size": 16}),  # its convolutions read padding
+    "XLNet": ("$A [SEP] $B:1 [SEP]:1 [CLS]:2", {"d_model": 32, "n_head": 2, "d_inner": 64, "n_layer": 1}),
+}
+INPUTS = ["input_ids", "attention_mask", "token_type_ids"]
 
 
-def save_model(folder, kind, template, sizes):
+def save_model(folder, kind, template=None, sizes=None):
     """Save a random classifier, whose tokenizer returns no segment ids by default. Returns network and tokenizer."""
+    template, sizes = template or CASES[kind][0], CASES[kind][1] if sizes is None else sizes
     characters = [character for character in string.printable if not character.isspace()]
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *characters, *("##" + character for character in characters)]
-    backend = tokenizers.Tokenizer(tokenizers.models.WordPiece({w: i for i, w in enumerate(words)}, unk_token="[UNK]"))
-    backend.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
-    backend.post_processor = tokenizers.processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", pair=template, special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-    )
-    tokenizer = transformers.PreTrainedTokenizerFast(
-        tokenizer_object=backend,
-        **{"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"},
+    tokenizer = tiny_tokenizer(
+        {word: number for number, word in enumerate(words)},
+        pair=template,
         model_input_names=["input_ids", "attention_mask"],
         padding_side="left" if kind == "XLNet" else "right",
     )
@@ -75,31 +71,35 @@ def compute_probabilities(network, tokenizer, **options):
     return np.array(rows)
 
 
-@pytest.mark.parametrize(("kind", "template", "sizes"), CASES, ids=[kind for kind, *_ in CASES])
-def test_missing_segment_ids_are_supplied_as_trained(kind, template, sizes, tmp_path, caplog):
-    network, tokenizer = save_model(tmp_path, kind, template, sizes)
+def check_predictions(model, expected, *, atol=1e-5, **options):
+    """Load a model, compare its predictions for all pairs at once, and return the predictor."""
+    predictor, _ = load_predictor(model, **options)
+    np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES), expected, atol=atol)
+    return predictor
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_missing_segment_ids_are_supplied_as_trained(kind, tmp_path, caplog):
+    network, tokenizer = save_model(tmp_path, kind)
     expected = compute_probabilities(network, tokenizer, return_token_type_ids=True)
     without = compute_probabilities(network, tokenizer, return_token_type_ids=False)
     assert np.abs(expected - without).max() > 1e-3, "the network reads the segments"
-    predictor, _ = load_predictor(str(tmp_path))
-    np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES), expected, atol=1e-5)
-    assert predictor.identity["segment_ids"] == "supplied"
+    assert check_predictions(str(tmp_path), expected).identity["segment_ids"] == "supplied"
     assert "returns no segment ids" in caplog.text
 
 
 @pytest.mark.parametrize("made", ["CrossEncoder", "pipeline"])
 def test_classifier_in_memory_gets_segment_ids(made, tmp_path):
-    network, tokenizer = save_model(tmp_path, *CASES[0])
+    network, tokenizer = save_model(tmp_path, "Albert")
     if made == "pipeline":
         model = transformers.pipeline("text-classification", model=str(tmp_path), device="cpu")
     else:
         model = pytest.importorskip("sentence_transformers").CrossEncoder(str(tmp_path), device="cpu")
-    expected = compute_probabilities(network, tokenizer, return_token_type_ids=True)
-    np.testing.assert_allclose(load_predictor(model)[0].predict(PREMISES, HYPOTHESES), expected, atol=1e-5)
+    check_predictions(model, compute_probabilities(network, tokenizer, return_token_type_ids=True))
 
 
 def test_training_reads_segment_ids_and_saves_a_tokenizer_that_returns_them(tmp_path, caplog):
-    save_model(tmp_path, *CASES[0])
+    save_model(tmp_path, "Albert")
     classifier = load_classifier_for_training(str(tmp_path), revision=None, label_map=None, seed=0)
     assert "computed from premise and hypothesis" in caplog.text
     assert "pass a function" not in caplog.text, "no function can be trained"
@@ -115,25 +115,19 @@ def test_training_reads_segment_ids_and_saves_a_tokenizer_that_returns_them(tmp_
 
 def test_network_with_one_segment_needs_no_segment_ids(tmp_path):
     network, tokenizer = save_model(tmp_path, "Roberta", BERT, {"type_vocab_size": 1})
-    predictor, _ = load_predictor(str(tmp_path))
-    expected = compute_probabilities(network, tokenizer)
-    np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES), expected, atol=1e-5)
+    predictor = check_predictions(str(tmp_path), compute_probabilities(network, tokenizer))
     assert "segment_ids" not in predictor.identity
 
 
 def test_segment_ids_that_no_tokenizer_defines_are_refused_with_advice_that_works(tmp_path):
-    network, tokenizer = save_model(tmp_path, "Bert", "[CLS] $A [SEP] $B [SEP]", {})
+    network, tokenizer = save_model(tmp_path, "Bert", "[CLS] $A [SEP] $B [SEP]")
     train = {"revision": None, "label_map": None, "seed": 0}
     for load in (load_predictor, partial(load_classifier_for_training, **train)):
         with pytest.raises(ModelError, match=r"expected segment ids.*model_input_names"):
             load(str(tmp_path))
-    tokenizer.init_kwargs["model_input_names"] = tokenizer.model_input_names = [
-        *("input_ids", "attention_mask", "token_type_ids")
-    ]
+    tokenizer.init_kwargs["model_input_names"] = tokenizer.model_input_names = INPUTS
     tokenizer.save_pretrained(tmp_path)
-    expected = compute_probabilities(network, tokenizer, return_token_type_ids=False)
-    predictor, _ = load_predictor(str(tmp_path))
-    np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES), expected, atol=1e-5)
+    check_predictions(str(tmp_path), compute_probabilities(network, tokenizer, return_token_type_ids=False))
     encoder = PairEncoder.from_classifier(load_classifier_for_training(str(tmp_path), **train))
     assert not encoder.pad([encoder.encode([(PREMISES[0], HYPOTHESES[0])]).get_tokens(0)])["token_type_ids"].any()
 
@@ -168,18 +162,14 @@ def export_graph(folder, network, names, *, fixed=False, has_softmax=False):
     (folder / "model.safetensors").unlink()
 
 
-INPUTS = ["input_ids", "attention_mask", "token_type_ids"]
-
-
 @pytest.mark.parametrize("kind", ["Albert", "XLNet"])
 @pytest.mark.parametrize("fixed", [False, True])
 def test_exported_graph_gets_segment_ids_and_its_declared_shape(kind, fixed, tmp_path):
     """A graph of batches of 2 with 96 tokens runs 3 pairs of other lengths."""
-    network, tokenizer = save_model(tmp_path, *next(each for each in CASES if each[0] == kind))
+    network, tokenizer = save_model(tmp_path, kind)
     export_graph(tmp_path, network, INPUTS, fixed=fixed)
     expected = compute_probabilities(network, tokenizer, return_token_type_ids=True)
-    predictor, _ = load_predictor(str(tmp_path))
-    np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES), expected, atol=1e-4)
+    predictor = check_predictions(str(tmp_path), expected, atol=1e-4)
     if fixed:
         assert predictor.max_length == 96
         predictor.predict(["a " * 200], ["a b"])
@@ -189,39 +179,35 @@ def test_exported_graph_gets_segment_ids_and_its_declared_shape(kind, fixed, tmp
 
 
 def test_exported_graph_that_ends_with_a_softmax_gives_its_probabilities(tmp_path):
-    network, tokenizer = save_model(tmp_path, *CASES[0])
+    network, tokenizer = save_model(tmp_path, "Albert")
     expected = compute_probabilities(network, tokenizer, return_token_type_ids=True)
     assert np.ptp(expected, axis=1).max() > 0.1, "a second softmax would flatten them"
     export_graph(tmp_path, network, INPUTS, has_softmax=True)
-    predictor, _ = load_predictor(str(tmp_path))
-    np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES), expected, atol=1e-4)
+    check_predictions(str(tmp_path), expected, atol=1e-4)
 
 
 @pytest.mark.parametrize("kind", ["Albert", "XLNet"])
 def test_openvino_graph_gets_segment_ids(kind, tmp_path):
     openvino = pytest.importorskip("openvino", reason="needs unbag[openvino]")
-    network, tokenizer = save_model(tmp_path, *next(each for each in CASES if each[0] == kind))
+    network, tokenizer = save_model(tmp_path, kind)
     export_graph(tmp_path, network, INPUTS)
     graph = openvino.convert_model(str(tmp_path / "model.onnx"))
     openvino.save_model(graph, str(tmp_path / "openvino_model.xml"), compress_to_fp16=False)
     expected = compute_probabilities(network, tokenizer, return_token_type_ids=True)
-    predictor, _ = load_predictor(str(tmp_path), model_file="openvino_model.xml")
-    np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES), expected, atol=1e-4)
+    predictor = check_predictions(str(tmp_path), expected, atol=1e-4, model_file="openvino_model.xml")
     assert predictor.identity["segment_ids"] == "supplied"
 
 
 @pytest.mark.parametrize("names", [INPUTS[:2], INPUTS])
 def test_exported_graph_without_segment_ids_is_refused_with_advice_that_works(names, tmp_path):
-    network, tokenizer = save_model(tmp_path, "Bert", BERT, {})
+    network, tokenizer = save_model(tmp_path, "Bert")
     tokenizer.init_kwargs["model_input_names"] = tokenizer.model_input_names = names
     tokenizer.save_pretrained(tmp_path)
     export_graph(tmp_path, network, INPUTS[:2])
-    with pytest.raises(
-        ModelError, match=r"expected the input token_type_ids.*set type_vocab_size to 1 in config\.json"
-    ):
+    message = r"expected the input token_type_ids.*set type_vocab_size to 1 in config\.json"
+    with pytest.raises(ModelError, match=message):
         load_predictor(str(tmp_path))
     config = tmp_path / "config.json"
     config.write_text(json.dumps({**json.loads(config.read_text()), "type_vocab_size": 1}))
-    predictor, _ = load_predictor(str(tmp_path))
     expected = compute_probabilities(network, tokenizer, return_token_type_ids=False)
-    np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES), expected, atol=1e-4)
+    check_predictions(str(tmp_path), expected, atol=1e-4)

@@ -38,17 +38,7 @@ def test_cross_domain_applies_sample_options(monkeypatch):
         raise ValueError("planned")
 
     monkeypatch.setattr(evaluate, "run_models", run_models)
-    arguments = [
-        "evaluate",
-        "majority",
-        "--cross-domain",
-        "--corpus",
-        "snli-test",
-        "--max-examples",
-        "7",
-        "--seed",
-        "5",
-    ]
+    arguments = "evaluate majority --cross-domain --corpus snli-test --max-examples 7 --seed 5".split()
     assert str(CliRunner().invoke(cli.app, arguments).exception) == "planned"
     [request] = asked
     assert (request.config, request.max_examples, request.seed) == ("snli-test", 7, 5)
@@ -86,12 +76,12 @@ def test_unreadable_new_repository_ends_publication(monkeypatch):
     created = []
     monkeypatch.setattr(push, "fetch_remote_repository", lambda *_: None)
     monkeypatch.setattr("huggingface_hub.HfApi.create_repo", lambda *_, **__: created.append(1))
-    response = httpx.Response(
-        404, request=httpx.Request("POST", "https://hub.example/api/datasets/org/new/commit/main")
-    )
-    monkeypatch.setattr(
-        push, "_commit", lambda *_, **__: (_ for _ in ()).throw(HfHubHTTPError("none", response=response))
-    )
+    request = httpx.Request("POST", "https://hub.example/api/datasets/org/new/commit/main")
+
+    def commit(*_, **__):
+        raise HfHubHTTPError("none", response=httpx.Response(404, request=request))
+
+    monkeypatch.setattr(push, "_commit", commit)
     upload = HubUpload(repo="org/new", kind="dataset", files={"a": b"1"}, message="m")
     with pytest.raises(HubError, match=r"dataset org/new: expected a repository that the token can access, got none"):
         push.publish_files(upload)

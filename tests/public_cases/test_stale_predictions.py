@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import unbag
+from tests.factories import BARE
 from unbag.challenge_sets import results
 from unbag.data.labels import LABELS
 from unbag.evaluation.model_loading import load_predictor
@@ -20,7 +21,7 @@ from unbag.utils.imports import hash_imported_modules
 pytest.importorskip("openai", reason="needs unbag[llm]")
 
 PAIRS = [(f"{number} people wait.", f"Somebody waits for {number} hours.") for number in range(5)]
-NO_BASELINES = {"lexical_baseline": False, "shuffled": False, "progress": False, "trust_labels": True}
+ROWS = "premise,hypothesis,label\n" + "".join(f"{p},{h},{LABELS[n % 3]}\n" for n, (p, h) in enumerate(PAIRS * 6))
 VERSIONS = {
     "info": lambda n: {"info": {"/info": {"model_id": "org/m", "model_sha": f"{n:040}"}}},
     "models": lambda n: {"info": {"/v1/models": {"data": [{"id": "m", "created": 1_700_000_000 + n}]}}},
@@ -84,19 +85,11 @@ def test_time_of_request_is_no_version(endpoint):
 
 
 def test_unknown_version_is_dated_and_no_cache_asks_again(endpoint, tmp_path):
-    rows = "premise,hypothesis,label\n" + "".join(f"{p},{h},{LABELS[n % 3]}\n" for n, (p, h) in enumerate(PAIRS * 6))
-    (tmp_path / "pairs.csv").write_text(rows)
+    (tmp_path / "pairs.csv").write_text(ROWS)
 
     def evaluate(folder, **options):
-        [result] = unbag.evaluate(
-            "endpoint:m",
-            "plain",
-            data=str(tmp_path / "pairs.csv"),
-            base_url=endpoint.base_url,
-            output_dir=tmp_path / folder,
-            **options,
-            **NO_BASELINES,
-        )
+        options |= {"base_url": endpoint.base_url, "output_dir": tmp_path / folder, "trust_labels": True, **BARE}
+        [result] = unbag.evaluate("endpoint:m", "plain", data=str(tmp_path / "pairs.csv"), **options)
         return result
 
     serve(endpoint, "entailment")
@@ -156,10 +149,8 @@ def module(tmp_path, monkeypatch):
 
 
 def test_function_with_changed_import_does_not_mix_results(module, tmp_path, caplog):
-    (tmp_path / "pairs.csv").write_text(
-        "premise,hypothesis,label\n" + "".join(f"{p},{h},{LABELS[n % 3]}\n" for n, (p, h) in enumerate(PAIRS * 6))
-    )
-    options = {"data": "pairs.csv", "output_dir": "run", **NO_BASELINES}
+    (tmp_path / "pairs.csv").write_text(ROWS)
+    options = {"data": "pairs.csv", "output_dir": "run", "trust_labels": True, **BARE}
     module("entailment")
     unbag.evaluate("judge_:predict", "plain", **options)
     module("contradiction")
