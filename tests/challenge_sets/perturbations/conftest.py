@@ -1,18 +1,33 @@
-"""Fixtures of the perturbation tests: manually written parses, and parses of real premises."""
+"""Fixtures of the perturbation tests: manually written parses, and examples, premises and parses of SNLI."""
 
 import pyarrow.parquet as pq
 import pytest
 
 from unbag.challenge_sets.perturbations.addamod import AdjectiveCounts
+from unbag.data.labels import LABELS
+from unbag.data.sources import Example
 from unbag.data.text.parses import Parse
-
-REAL_PREMISES = 600
 
 
 @pytest.fixture(scope="session")
-def real_premises(shared):
+def snli_validation(shared):
     [file] = (shared / "hub" / "datasets" / "stanfordnlp" / "snli" / "plain_text").glob("validation-*.parquet")
-    return list(dict.fromkeys(pq.read_table(file)["premise"].to_pylist()))[:REAL_PREMISES]
+    return file
+
+
+@pytest.fixture(scope="session")
+def real_examples(snli_validation):
+    rows = pq.read_table(snli_validation).slice(0, 3_000).to_pylist()
+    return [
+        Example(f"snli-{number}", row["premise"], row["hypothesis"], LABELS[row["label"]])
+        for number, row in enumerate(rows)
+        if row["label"] >= 0
+    ]
+
+
+@pytest.fixture(scope="session")
+def real_premises(real_examples):
+    return list(dict.fromkeys(example.premise for example in real_examples))[:600]
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from unbag.baselines.natlog.labeler import NatlogResult
+from unbag.baselines.natlog.labeler import NatlogLabeler, NatlogResult
 from unbag.baselines.natlog.relations import Relation
 from unbag.challenge_sets.perturbations.augmentation import (
     MAY_FOLLOW,
@@ -14,13 +14,13 @@ from unbag.challenge_sets.perturbations.augmentation import (
     GeneratedPair,
     PairGenerator,
     create_reversed_generator,
-    create_soswap_generator,
     create_swapped_generator,
     get_proved_label,
     parse_pair_kind,
     sample_generated_pairs,
 )
 from unbag.challenge_sets.perturbations.corpus_counts import count_words_and_bigrams
+from unbag.challenge_sets.perturbations.soswap import SwappedSentence, swap_subject_and_object
 from unbag.challenge_sets.perturbations.soswap_addamod import (
     build_soswap_addamod_operators,
     iter_soswap_addamod_rows,
@@ -33,108 +33,67 @@ from unbag.data.sources import Example
 from unbag.data.text.grammar import find_phrase_difference
 
 
-def _create_letter_generator(labels, *, balanced):
-    """Create a generator of one pair per label."""
+def _sample_letters(labels, n_pairs, *, balanced):
+    """Sample pairs from a generator of one pair per label, and count the exclusions."""
 
     def generate(order, seed):
         for i in order:
             yield [GeneratedPair(str(i), label, label) for label in labels[i]] or "none"
 
-    return PairGenerator("letters", labels, generate, balanced=balanced)
-
-
-def _count_sampled_labels(labels, pairs, *, balanced):
     counts = Counter()
-    made = sample_generated_pairs(
-        _create_letter_generator(labels, balanced=balanced), epoch=0, n_pairs=pairs, counts=counts
-    )
-    return Counter(pair.label for pair in made), counts
+    generator = PairGenerator("letters", labels, generate, balanced=balanced)
+    return list(sample_generated_pairs(generator, epoch=2, n_pairs=n_pairs, counts=counts)), counts
 
 
-def test_sample_epoch_prefers_rarest_label():
-    assert _count_sampled_labels(["EC", "EC", "EC", "EC"], 4, balanced=False)[0] == {"E": 2, "C": 2}
-
-
-def test_sample_epoch_balanced_limits_each_label_to_half():
-    labels, counts = _count_sampled_labels(["C"] * 30 + ["E"] * 5 + ["N"] * 5 + [""], 20, balanced=True)
-    assert labels["C"] in (10, 11)
+def test_sample_epoch_prefers_rarest_label_or_limits_each_to_half():
+    made, _ = _sample_letters(["EC", "EC", "EC", "EC"], 4, balanced=False)
+    assert Counter(pair.label for pair in made) == {"E": 2, "C": 2}
+    made, counts = _sample_letters(["C"] * 30 + ["E"] * 5 + ["N"] * 5 + [""], 20, balanced=True)
+    assert Counter(pair.label for pair in made)["C"] in (10, 11)
     assert counts[UNBALANCED] > 0
-    assert _count_sampled_labels(["C"] * 30, 20, balanced=True)[0] == {"C": 20}
+    made, _ = _sample_letters(["C"] * 30, 20, balanced=True)
+    assert {pair.label for pair in made} == {"C"}
 
 
-def test_kind_of_parses_id():
-    made = list(sample_generated_pairs(_create_letter_generator(["C"] * 3, balanced=False), epoch=2, n_pairs=7))
+def test_pair_kind_is_parsed_from_unique_id():
+    made, _ = _sample_letters(["C"] * 3, 7, balanced=False)
     assert len({pair.source_id for pair in made}) == 7
     assert {parse_pair_kind(pair.source_id) for pair in made} == {"letters"}
-    assert parse_pair_kind("snli-train-3") is parse_pair_kind("snli-train-3#1") is parse_pair_kind("17#0") is None
+    assert parse_pair_kind("snli-train-3#1") is parse_pair_kind("17#0") is None
 
 
-@pytest.fixture(scope="module")
-def words_by_half(parser, real_premises, real_adjectives):
-    """Return the words that the pairs of each half depend on, by pair type."""
+@pytest.mark.nightly
+def test_training_pairs_share_no_word_with_held_out_half(parser, real_premises, real_adjectives):
     examples = [Example(str(i), text, "", "neutral") for i, text in enumerate(real_premises)]
     counts = count_words_and_bigrams(examples)
     words = {}
     for half in (TRAINING, HELD_OUT):
         operators = build_soswap_addamod_operators(adjectives=real_adjectives, min_count=1, words=half)
         rows = list(iter_soswap_addamod_rows(examples, parser, operators))
-        words[half, "soswap"] = {tuple(_list_nouns(parser, row)) for row in rows if row["kind"] == "soswap"}
-        words[half, "addamod"] = {
-            (row["adjective"], row["premise_noun"], row["hypothesis_noun"]) for row in rows if row["kind"] == "addamod"
-        }
+        swapped = parser.parse(row["premise"] for row in rows if row["kind"] == "soswap")
+        added = [row for row in rows if row["kind"] == "addamod"]
         substituter = Substituter(counts, lists=(*WORD_LISTS, *NEUTRAL_LISTS), words=half)
         pairs = sample_generated_pairs(create_substituted_generator(real_premises, substituter), epoch=0, n_pairs=60)
-        words[half, "substituted"] = {
-            " ".join(side).lower()
-            for pair in pairs
-            for found in [find_phrase_difference(pair.premise, pair.hypothesis)]
-            for side in (found.old, found.new)
-        }
-    return words
-
-
-def _list_nouns(parser, row):
-    from unbag.challenge_sets.perturbations.soswap import swap_subject_and_object
-
-    [parse] = parser.parse([row["premise"]])
-    return swap_subject_and_object(parse).lemmas
-
-
-@pytest.mark.nightly
-def test_training_pairs_share_no_word_with_held_out_half(words_by_half):
-    for kind in ("soswap", "addamod", "substituted"):
-        training, held_out = words_by_half[TRAINING, kind], words_by_half[HELD_OUT, kind]
+        replaced = [find_phrase_difference(pair.premise, pair.hypothesis) for pair in pairs]
+        words[half] = (
+            {lemma for parse in swapped for lemma in swap_subject_and_object(parse).lemmas},
+            {row[name] for row in added for name in ("adjective", "premise_noun", "hypothesis_noun")},
+            {" ".join(side).lower() for each in replaced for side in (each.old, each.new)},
+        )
+    for training, held_out in zip(words[TRAINING], words[HELD_OUT], strict=True):
         assert training
         assert held_out
-        if kind != "substituted":
-            training, held_out = ({word for words in side for word in words} for side in (training, held_out))
         assert training.isdisjoint(held_out)
 
 
-def test_pairs_of_half_are_subset_of_all(parser, real_premises):
-    [*parses] = parser.parse(real_premises)
-    every = {str(parse): swap for parse in parses if not isinstance(swap := swap_within_vocabulary_half(parse), str)}
-    halves = [
-        {str(parse): swap for parse in parses if not isinstance(swap := swap_within_vocabulary_half(parse, half), str)}
-        for half in (TRAINING, HELD_OUT)
+def test_swaps_of_both_halves_are_some_of_all_swaps(real_parses):
+    every, training, held_out = swaps = [
+        {swap for parse in real_parses if isinstance(swap := swap_within_vocabulary_half(parse, half), SwappedSentence)}
+        for half in ("all", TRAINING, HELD_OUT)
     ]
-    assert halves[0] | halves[1] == {text: every[text] for text in (halves[0] | halves[1])}
-    assert not halves[0].keys() & halves[1].keys()
-    assert 0 < len(halves[0]) + len(halves[1]) < len(every)
-
-
-def test_premise_without_swap_is_parsed_once(parser):
-    asked = []
-
-    class Counting:
-        def parse(self, sentences):
-            for sentence in sentences:
-                asked.append(sentence)
-                yield from parser.parse([sentence])
-
-    maker = create_soswap_generator(["A man is pushing a car.", "The dog sleeps."], Counting())
-    assert len(list(sample_generated_pairs(maker, epoch=0, n_pairs=5))) == 5
-    assert Counter(asked)["The dog sleeps."] <= 1
+    assert min(map(len, swaps)) > 0
+    assert training | held_out < every
+    assert training.isdisjoint(held_out)
 
 
 PAIRS = [
@@ -165,8 +124,7 @@ class FixedLabeler:
     def iter_verdicts(self, premises, hypotheses):
         for pair in zip(premises, hypotheses, strict=True):
             self.asked += 1
-            relation = self.relations.get(pair)
-            yield NatlogResult(None, relation)
+            yield NatlogResult(None, self.relations.get(pair))
 
 
 def test_reversed_pairs_require_proof_in_both_orders():
@@ -177,33 +135,25 @@ def test_reversed_pairs_require_proof_in_both_orders():
     maker = create_reversed_generator(PAIRS, labeller)
     expected = [NO_PROOF, NO_PROOF, NO_PROOF, [("A dog barks.", "A poodle barks.", "neutral")]]
     assert list(maker.generate(range(4), seed=1)) == expected
-    assert labeller.asked == 5  # the reverse order only for d
     assert list(maker.generate([3, 2], seed=2)) == expected[:1:-1]
-    assert labeller.asked == 5
+    assert labeller.asked == 5, "the reverse order only for d, and each pair once"
     known["A dog barks.", "A poodle barks."] = independence
     assert list(create_reversed_generator(PAIRS, FixedLabeler(known)).generate([3], seed=1)) == [NO_PROOF]
 
 
 def test_proved_label_of_independence_is_none():
     labels = {relation: get_proved_label(NatlogResult("neutral", relation)) for relation in Relation}
-    assert labels.pop(Relation.INDEPENDENCE) is None
-    assert {relation for relation, label in labels.items() if label == "neutral"} == {
-        Relation.REVERSE_ENTAILMENT,
-        Relation.COVER,
-    }
+    assert labels.pop(Relation.INDEPENDENCE) is get_proved_label(NatlogResult(None, None)) is None
+    neutral = {relation for relation, label in labels.items() if label == "neutral"}
+    assert neutral == {Relation.REVERSE_ENTAILMENT, Relation.COVER}
     assert None not in labels.values()
-    assert get_proved_label(NatlogResult(None, None)) is None
 
 
 def test_real_reversed_pairs_have_proved_labels(parser, wordnet):
-    from unbag.baselines.natlog.labeler import NatlogLabeler
-
     labeller = NatlogLabeler(parser, wordnet, wordnet.identity)
-    kinds = [PAIRS[3], Example("e", "A dog is not barking.", "A dog is barking.", "contradiction")]
-    assert [
-        pair[1:4]
-        for pair in sorted(sample_generated_pairs(create_reversed_generator(kinds, labeller), epoch=0, n_pairs=2))
-    ] == [
+    pairs = [PAIRS[3], Example("e", "A dog is not barking.", "A dog is barking.", "contradiction")]
+    made = sample_generated_pairs(create_reversed_generator(pairs, labeller), epoch=0, n_pairs=2)
+    assert sorted(pair[1:4] for pair in made) == [
         ("A dog barks.", "A poodle barks.", "neutral"),
         ("A dog is barking.", "A dog is not barking.", "contradiction"),
     ]
