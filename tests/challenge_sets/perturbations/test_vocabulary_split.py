@@ -44,14 +44,10 @@ def test_inflected_forms_have_same_stem(forms):
 
 
 def test_noun_and_plural_are_in_same_half():
-    some = ("animals", "vehicles", "fruits", "rooms")
-    nouns = [old for each in WORD_LISTS if each.category in some for old in each.old]
-    assert len(nouns) > 80
-    assert all(
-        get_vocabulary_half(noun) == get_vocabulary_half(pluralize_noun(noun))
-        for noun in nouns
-        if pluralize_noun(noun) in nouns
-    )
+    nouns = {noun for each in WORD_LISTS if each.category in ("animals", "vehicles", "fruits") for noun in each.old}
+    with_plural = [noun for noun in nouns if pluralize_noun(noun) in nouns]
+    assert len(with_plural) > 20
+    assert all(get_vocabulary_half(noun) == get_vocabulary_half(pluralize_noun(noun)) for noun in with_plural)
 
 
 def test_both_halves_have_all_word_classes():
@@ -69,21 +65,16 @@ def test_both_halves_have_all_word_classes():
 
 
 def test_are_in_half_mixed_pair_is_in_neither():
-    assert not are_in_vocabulary_half(TRAINING, ["dog", "woman"])
-    assert not are_in_vocabulary_half(HELD_OUT, ["dog", "woman"])
-    assert are_in_vocabulary_half("all", ["dog", "woman"])
+    halves = [half for half in ("all", TRAINING, HELD_OUT) if are_in_vocabulary_half(half, ["dog", "woman"])]
+    assert halves == ["all"]
 
 
 @pytest.mark.nightly
 def test_hashes_match_official_files(shared):
     from tools.official_sentences import iter_sentences
 
-    data = shared / "data"
-    files = [
-        data / "breaking_nli" / "breaking_nli_dataset.zip",
-        data / "sicck" / "SICCK-Ground-Truth-apr24.csv",
-    ]
-    official = sorted(set(iter_sentences(list(map(str, files)))))
+    files = ("breaking_nli/breaking_nli_dataset.zip", "sicck/SICCK-Ground-Truth-apr24.csv")
+    official = sorted(set(iter_sentences([str(shared / "data" / file) for file in files])))
     assert np.array_equal(hash_sentences(official), np.fromfile(HASHES, dtype="<u4"))
     assert all(map(is_official_sentence, official))
     assert is_official_sentence(official[0].upper().rstrip(".") + " !")
@@ -93,18 +84,15 @@ def test_other_sentences_are_not_official(real_premises):
     assert not any(map(is_official_sentence, real_premises))
 
 
-def _generate_dogs(order, seed):
-    for i in order:
-        yield [GeneratedPair(f"A dog number {i}.", "A dog.", "entailment")]
-
-
 def test_pairs_contain_no_official_sentence(monkeypatch):
+    def generate(order, seed):
+        for i in order:
+            yield [GeneratedPair(f"A dog number {i}.", "A dog.", "entailment")]
+
     monkeypatch.setattr(
         "unbag.challenge_sets.perturbations.augmentation.is_official_sentence", lambda text: text == "A dog number 1."
     )
     counts = Counter()
-    made = list(
-        sample_generated_pairs(PairGenerator("three", range(3), _generate_dogs), epoch=0, n_pairs=4, counts=counts)
-    )
+    made = sample_generated_pairs(PairGenerator("three", range(3), generate), epoch=0, n_pairs=4, counts=counts)
     assert {pair.premise for pair in made} == {"A dog number 0.", "A dog number 2."}
     assert counts[OFFICIAL] in (1, 2)
