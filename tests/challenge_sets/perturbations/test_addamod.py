@@ -10,7 +10,10 @@ from unbag.challenge_sets.perturbations.addamod import (
     build_addamod_pair,
 )
 
+NO_NOUNS = "fewer than two nouns that take an adjective"
+NOT_ATTESTED = "no adjective that is attested with two of its nouns"
 NOT_FREE = "no such adjective outside fixed phrases (American flag, live band)"
+NOT_FITTING = "no such adjective that fits both nouns in this sentence"
 
 
 def build_adjective_counts(adjectives, nouns, times=2):
@@ -25,10 +28,6 @@ def _parse_predicate(adjective):
 
 def _parse_noun_phrase(adjective, noun):
     return build_parse(f"{adjective} {adjective} ADJ JJ 2 amod\n{noun} {noun} NOUN NN 2 ROOT")
-
-
-def _list_words(text):
-    return ["a" if word in ("a", "an") else word for word in text.lower().removesuffix(".").split()]
 
 
 def sample_nouns(parse, adjectives):
@@ -50,25 +49,20 @@ def add(parse):
 SENTENCE, NOUNS_OF_SENTENCE = "The man sees a dog.", ["man", "dog"]
 
 
-def test_addamod_equals_manual_example(add):
-    made = add(SENTENCE, ["old"], NOUNS_OF_SENTENCE, seed=0)
-    sentences = {"man": "The old man sees a dog.", "dog": "The man sees an old dog."}
-    assert made == AddAmodPair(
-        sentences[made.premise_noun], sentences[made.hypothesis_noun], "old", made.premise_noun, made.hypothesis_noun
-    )
-
-
-def test_addamod_at_sentence_start_moves_capital_letter(add):
-    made = add("Dogs see a cat.", ["asian", "old"], ["dog", "cat"])
-    [first] = [text for text in (made.premise, made.hypothesis) if not text.startswith("Dogs")]
-    assert first == f"{made.adjective.capitalize()} dogs see a cat."
-
-
-def test_article_agrees_with_added_adjective(add):
-    made = add("An egg touches a dog.", ["red"], ["egg", "dog"])
-    assert made.premise in ("A red egg touches a dog.", "An egg touches a red dog.")
-    made = add("An egg touches a dog.", ["unusual"], ["egg", "dog"])
-    assert {made.premise, made.hypothesis} == {"An unusual egg touches a dog.", "An egg touches an unusual dog."}
+@pytest.mark.parametrize(
+    ("sentence", "adjective", "expected"),
+    [
+        (SENTENCE, "old", {"man": "The old man sees a dog.", "dog": "The man sees an old dog."}),
+        ("Dogs see a cat.", "asian", {"Dogs": "Asian dogs see a cat.", "cat": "Dogs see an Asian cat."}),
+        ("An egg hits a dog.", "red", {"egg": "A red egg hits a dog.", "dog": "An egg hits a red dog."}),
+        ("An egg hits a dog.", "unusual", {"egg": "An unusual egg hits a dog.", "dog": "An egg hits an unusual dog."}),
+    ],
+)
+def test_addamod_equals_manual_example(add, sentence, adjective, expected):
+    made = add(sentence, [adjective], ["man", "dog", "cat", "egg"])
+    first, second = made.premise_noun, made.hypothesis_noun
+    assert made == AddAmodPair(expected[first], expected[second], adjective, first, second)
+    assert first != second
 
 
 @pytest.mark.parametrize(
@@ -90,13 +84,13 @@ def test_article_agrees_with_added_adjective(add):
 )
 def test_adjective_is_added_only_if_both_nouns_take_it(add, sentence, adjectives, nouns, taken):
     made = add(sentence, adjectives, nouns)
-    assert made.adjective in adjectives if taken else made == "no such adjective that fits both nouns in this sentence"
+    assert made.adjective in adjectives if taken else made == NOT_FITTING
 
 
 def test_adjective_must_be_frequent_with_both_nouns(parse):
     adjectives = build_adjective_counts(["wet"], ["man"], times=9)
     adjectives.add(_parse_noun_phrase("wet", "dog"))
-    assert build_addamod_pair(parse(SENTENCE), adjectives) == "no adjective that is attested with two of its nouns"
+    assert build_addamod_pair(parse(SENTENCE), adjectives) == NOT_ATTESTED
     assert build_addamod_pair(parse(SENTENCE), adjectives, min_count=1).adjective == "wet"
 
 
@@ -110,47 +104,47 @@ def test_adjectives_are_sampled_by_smaller_count(parse):
     assert drawn["wet"] / 1000 == pytest.approx(0.75, abs=0.045)
 
 
-def test_directions_are_balanced_and_depend_on_seed(parse):
+def test_directions_are_balanced(parse):
     adjectives, parsed = build_adjective_counts(["old"], NOUNS_OF_SENTENCE), parse(SENTENCE)
-    made, again = ([build_addamod_pair(parsed, adjectives, seed=seed) for seed in range(200)] for _ in range(2))
+    made = [build_addamod_pair(parsed, adjectives, seed=seed) for seed in range(200)]
     assert 60 < sum(addition.premise_noun == "man" for addition in made) < 140
-    assert made == again
 
 
-def test_addamod_written_text_excludes_groups_and_unordered_adjectives(add):
-    homeless, including = (SENTENCE, ["homeless"]), ("The man sees dogs including a poodle.", ["old"])
-    for (sentence, adjectives), reason in (
-        (homeless, "no adjective that is attested with two of its nouns"),
-        (including, "a group and its members (people including a man)"),
-    ):
-        assert add(sentence, adjectives, NOUNS_OF_SENTENCE, is_written_text=True) == reason
-        assert add(sentence, adjectives, NOUNS_OF_SENTENCE) != reason
+@pytest.mark.parametrize(
+    ("sentence", "adjective", "reason"),
+    [
+        (SENTENCE, "homeless", NOT_ATTESTED),
+        ("The man sees dogs including a poodle.", "old", "a group and its members (people including a man)"),
+    ],
+)
+def test_addamod_written_text_excludes_groups_and_unordered_adjectives(add, sentence, adjective, reason):
+    assert add(sentence, [adjective], NOUNS_OF_SENTENCE, is_written_text=True) == reason
+    assert add(sentence, [adjective], NOUNS_OF_SENTENCE) != reason
 
 
 # Exclusion reasons, with sentences for the pipeline. Each adjective below is attested with each noun.
 NOUNS = "man dog cat hat group person clown front jean teacher car house woman street pair shoe fisherman".split()
 REFUSED = {
-    "The man sleeps.": "fewer than two nouns that take an adjective",
-    "A dog sees a dog.": "fewer than two nouns that take an adjective",
-    "A group of people sleeps.": "fewer than two nouns that take an adjective",
-    "The dog sleeps in front of the house.": None,
-    "The men and women sleep.": "fewer than two nouns that take an adjective",
-    "The man has a fisherman's hat.": "fewer than two nouns that take an adjective",
-    "Another man sees a dog.": "fewer than two nouns that take an adjective",
+    "A dog sees a dog.": NO_NOUNS,
+    "A group of people sleeps.": NO_NOUNS,
+    "The man wears a hard hat.": NO_NOUNS,  # a fixed name
+    "The men and women sleep.": NO_NOUNS,
+    "The man has a fisherman's hat.": NO_NOUNS,
+    "Another man sees a dog.": NO_NOUNS,
     "The man does not see the dog.": "a negation",
-    "The red man sees a dog.": "no adjective that is attested with two of its nouns",
+    "The red man sees a dog.": NOT_ATTESTED,
     "A old man sees a dog.": "a determiner that does not fit its noun",
 }
 
 
 @pytest.mark.parametrize(("premise", "refusal"), REFUSED.items())
-def test_addamod_excluded_premise_has_reason(parser, premise, refusal):
-    [parse] = parser.parse([premise])
-    made = build_addamod_pair(parse, build_adjective_counts(["red"], NOUNS))
-    if refusal is None:
-        assert {made.premise_noun, made.hypothesis_noun} == {"dog", "house"}
-    else:
-        assert made == refusal
+def test_addamod_excluded_premise_has_reason(add, premise, refusal):
+    assert add(premise, ["red"], NOUNS) == refusal
+
+
+def test_noun_of_place_takes_no_adjective(add):
+    made = add("The dog sleeps in front of the house.", ["red"], NOUNS)
+    assert {made.premise_noun, made.hypothesis_noun} == {"dog", "house"}
 
 
 def test_addamod_plural_in_verb_context_is_excluded():
@@ -217,38 +211,27 @@ def test_only_adjectives_directly_before_noun_are_counted():
     assert adjectives.find_shared("water", "water", 1) == adjectives.find_shared("rafting", "rafting", 1) == {}
 
 
-def test_adjective_is_not_added_inside_fixed_name(add):
-    assert add("The man wears a hard hat.", ["old"], ["man", "hat"]) == "fewer than two nouns that take an adjective"
-
-
-def test_addamod_excludes_group_with_listed_members(parser):
-    [parse] = parser.parse(["three children, two boys and a girl"])
-    assert sample_nouns(parse, build_adjective_counts(["tall"], ["child", "boy", "girl"])) == {
-        frozenset(("boys", "girl"))
-    }
+def test_addamod_excludes_group_with_listed_members(parse):
+    nouns = sample_nouns(
+        parse("three children, two boys and a girl"), build_adjective_counts(["tall"], ["child", "boy", "girl"])
+    )
+    assert nouns == {frozenset(("boys", "girl"))}
 
 
 def test_real_pairs_differ_in_adjective_position(real_parses, real_adjectives):
-    made = [
-        (parse, addition)
-        for parse in real_parses
-        if isinstance(addition := build_addamod_pair(parse, real_adjectives, min_count=1), AddAmodPair)
-    ]
-    assert len(made) > 30
-    for parse, addition in made:
-        without = []
-        for text in (addition.premise, addition.hypothesis):
-            words = text.split()
-            at = next(
-                i for i, (new, old) in enumerate(zip_longest(words, str(parse).split())) if not _is_same_word(new, old)
-            )
-            assert words[at].lower() == addition.adjective
-            without.append(_list_words(" ".join(words[:at] + words[at + 1 :])))
-        assert without[0] == without[1] == _list_words(str(parse))
-        assert addition.premise != addition.hypothesis
-        assert addition.premise_noun in parse.words
-        assert addition.hypothesis_noun in parse.words
+    pairs = [(parse, build_addamod_pair(parse, real_adjectives, min_count=1)) for parse in real_parses]
+    pairs = [(parse, made) for parse, made in pairs if isinstance(made, AddAmodPair)]
+    assert len(pairs) > 30
+    for parse, made in pairs:
+        original = _list_words(str(parse))
+        for text in (made.premise, made.hypothesis):
+            words = _list_words(text)
+            at = next(i for i, (new, old) in enumerate(zip_longest(words, original)) if new != old)
+            assert words[at] == made.adjective
+            assert [*words[:at], *words[at + 1 :]] == original
+        assert made.premise != made.hypothesis
+        assert {made.premise_noun, made.hypothesis_noun} <= set(parse.words)
 
 
-def _is_same_word(new, old):
-    return new.lower() == old.lower() or {new.lower(), old.lower()} == {"a", "an"}
+def _list_words(text):
+    return ["a" if word in ("a", "an") else word for word in text.lower().removesuffix(".").split()]

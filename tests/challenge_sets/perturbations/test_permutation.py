@@ -19,7 +19,6 @@ from unbag.data.text.tokens import tokenize
 
 PREMISE = tokenize("Two young dogs, and a cat, chase a red ball in the park.")
 HYPOTHESIS = tokenize("Some small animals aren't playing with a toy outside today!")
-
 TWELVE = tokenize("zero one two three four five six seven eight nine ten eleven.")  # 12 words, 13 tokens
 
 
@@ -46,18 +45,23 @@ def test_repeated_words_give_distinct_pairs():
     assert len(set(zip(premise.texts, hypothesis.texts, strict=True))) == 100
 
 
-def test_permuter_too_few_permutations_raises():
-    short = tokenize("a b c d"), tokenize("e f g h")
-    with pytest.raises(TooFewPermutationsError, match="fewer than 82"):
-        Permuter(q=82).permute_pair("a", *short)
-    with pytest.raises(TooFewPermutationsError):  # 44 derangements of the positions, but only one text
-        Permuter(q=2).permute_pair("a", tokenize("x x x x x"), tokenize("y y y y y"))
+@pytest.mark.parametrize(
+    ("words", "mode", "q"),
+    [
+        (("a b c d", "e f g h"), "both", 82),  # nine orders of each sentence
+        (("x x x x x", "y y y y y"), "both", 2),  # 44 derangements of the positions, but only one text
+        (("a , b , c , d , e", "some animals play with a toy"), "clumped_75", 1),  # int(.75 × 9) = 6 of 5 words
+    ],
+)
+def test_permuter_too_few_permutations_raises(words, mode, q):
+    with pytest.raises(TooFewPermutationsError, match=f"fewer than {q} different"):
+        Permuter(q=q, mode=mode).permute_pair("a", *map(tokenize, words))
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_permutation_is_reproduced_by_index(mode):
     many = Permuter(q=40, mode=mode).permute_pair("a", TWELVE, HYPOTHESIS)
-    for k in (0, 1, 17, 39):
+    for k in (0, 1, 39):
         alone = Permuter(q=1, mode=mode).permute_once("a", TWELVE, HYPOTHESIS, k)
         assert alone == (many[0].texts[k], many[1].texts[k])
 
@@ -68,16 +72,13 @@ def test_collision_does_not_change_earlier_permutations():
     assert [side.texts for side in few] == [side.texts[:20] for side in many]
 
 
-@pytest.mark.parametrize("change", [{"seed": 14}, {"mode": "hypothesis"}])
-def test_permuter_depends_on_seed_and_mode(change):
-    assert (
-        Permuter(q=5).permute_pair("a", PREMISE, HYPOTHESIS)[1].texts
-        == Permuter(q=5).permute_pair("a", PREMISE, HYPOTHESIS)[1].texts
+def test_permuter_depends_on_seed_and_mode():
+    given, again, other_seed, other_mode = (
+        Permuter(q=5, **options).permute_pair("a", PREMISE, HYPOTHESIS)[1].texts
+        for options in ({}, {}, {"seed": 14}, {"mode": "hypothesis"})
     )
-    assert (
-        Permuter(q=5).permute_pair("a", PREMISE, HYPOTHESIS)[1].texts
-        != Permuter(q=5, **change).permute_pair("a", PREMISE, HYPOTHESIS)[1].texts
-    )
+    assert given == again
+    assert given not in (other_seed, other_mode)
 
 
 def test_premise_and_hypothesis_are_permuted_independently():
@@ -86,20 +87,18 @@ def test_premise_and_hypothesis_are_permuted_independently():
     assert not set(premise.texts) & set(hypothesis.texts)
 
 
-def test_hypothesis_mode_keeps_premise():
-    premise, hypothesis = Permuter(q=5, mode="hypothesis").permute_pair("a", PREMISE, HYPOTHESIS)
-    assert set(premise.texts) == {"Two young dogs, and a cat, chase a red ball in the park."}
-    assert (premise.bleu == 1).all()
-    assert len(set(hypothesis.texts)) == 5
-
-
 @pytest.mark.parametrize(
-    "odd", ["two  spaces", " around ", "no-break\u00a0space", "tab\t.", "e\u0301 is not \u00e9", "x ,y"]
+    "sentence",
+    [
+        "Two dogs, and a cat.",
+        *("two  spaces", " all around ", "no-break\u00a0space", "tab\t.", "e\u0301 is not \u00e9", "x ,y"),
+    ],
 )
-def test_hypothesis_mode_keeps_whitespace_and_unicode(odd):
-    premise, _ = Permuter(q=3, mode="hypothesis").permute_pair("a", tokenize(odd), HYPOTHESIS)
-    assert premise.texts == [odd] * 3
-    assert Permuter(mode="hypothesis").permute_once("a", tokenize(odd), HYPOTHESIS, 2)[0] == odd
+def test_hypothesis_mode_keeps_premise_byte_for_byte(sentence):
+    premise, hypothesis = Permuter(q=3, mode="hypothesis").permute_pair("a", tokenize(sentence), HYPOTHESIS)
+    assert premise.texts == [sentence] * 3
+    assert (premise.bleu[:, 0] == 1).all()
+    assert len(set(hypothesis.texts)) == 3
 
 
 @pytest.mark.parametrize(("mode", "run"), [("clumped_25", 3), ("clumped_50", 6), ("clumped_75", 9)])
@@ -116,33 +115,6 @@ def test_clump_stays_together_and_every_word_moves(mode, run):
         assert runs, f"no run of {run} words stayed together in {text!r}"
         starts.update(runs)
     assert len(starts) > 1, "the run should begin anywhere"
-
-
-@pytest.mark.parametrize(
-    ("sentence", "longest"),
-    [
-        ("a b c d e f g h", 4),  # 8 tokens
-        ("a b c d e f g h .", 4),  # int(4.5)
-        ("a , b , c d e f g h", 5),  # 10 tokens including punctuation, of which 8 are words
-    ],
-)
-def test_clump_length_is_fraction_of_all_tokens(sentence, longest):
-    tokens = tokenize(sentence)
-    premise, _ = Permuter(q=20, mode="clumped_50").permute_pair("a", tokens, tokens)
-    together = []
-    for text in premise.texts:
-        order = _find_word_positions(tokens, text)
-        order = [tokens.words.index(word) for word in order]
-        lengths = [len(list(run)) for _, run in itertools.groupby(enumerate(order), lambda pair: pair[1] - pair[0])]
-        together.append(max(lengths))
-    assert min(together) == longest  # words next to the run can follow it by chance
-
-
-def test_permuter_clump_of_all_words_raises():
-    dotted = tokenize("a , b , c , d , e")  # int(.75 × 9) = 6 of 5 words
-    for q in (1, 100):
-        with pytest.raises(TooFewPermutationsError, match=f"fewer than {q} different"):
-            Permuter(q=q, mode="clumped_75").permute_pair("a", dotted, HYPOTHESIS)
 
 
 def _iter_clumped_orders(n, run):
@@ -165,19 +137,16 @@ def test_clumped_order_count_equals_enumeration(n, run):
 @pytest.mark.slow
 def test_clumped_orders_are_uniform_given_run():
     """Chi-square test for a run of 3 of 5 words, separately for each of its three starts."""
-    tokens = tokenize("a b c d e .")  # int(.5 × 6) = 3
-    ways = Counter(order for _, order in _iter_clumped_orders(5, 3))
-    shares = Counter()
-    for start in range(3):
-        orders = [order for begin, order in _iter_clumped_orders(5, 3) if begin == start]
-        for order in orders:
-            shares[order] += 1 / 3 / len(orders)
+    tokens = tokenize("a b c d e .")  # punctuation counts for the length: int(.5 × 6) = 3
+    shares, ways = Counter(), list(_iter_clumped_orders(5, 3))
+    of_start = Counter(start for start, _ in ways)
+    for start, order in ways:
+        shares[order] += 1 / 3 / of_start[start]
     draws = 1500
     permuters = (Permuter(q=1, mode="clumped_50", seed=seed) for seed in range(draws))
-    seen = Counter(
-        tuple(_find_word_positions(tokens, each.permute_once("x", tokens, HYPOTHESIS, 0)[0])) for each in permuters
-    )
-    assert set(seen) == set(ways)
+    texts = (each.permute_once("x", tokens, HYPOTHESIS, 0)[0] for each in permuters)
+    seen = Counter(tuple(_find_word_positions(tokens, text)) for text in texts)
+    assert set(seen) == set(shares)
     chi_square = sum((seen[order] - draws * share) ** 2 / (draws * share) for order, share in shares.items())
     assert len(shares) - 1 < 10
     assert chi_square < 27.9, "p < .001 of 9 degrees of freedom"
@@ -193,13 +162,12 @@ def test_long_document_is_permuted_without_counting_orders(monkeypatch):
     words = [f"w{number}" for number in range(16_000)]
     shuffled = draw_derangement(tokenize(" ".join(words)), ("document",), 0).split()
     assert sorted(shuffled) == sorted(words)
-    assert all(one != two for one, two in zip(shuffled, words, strict=True))
 
 
 def test_derangements_are_uniform():
     """Chi-square test with 8 degrees of freedom for the 9 derangements of 4 words."""
-    tokens, other = tokenize("a b c d"), HYPOTHESIS
-    seen = Counter(Permuter(q=1, seed=seed).permute_pair("x", tokens, other)[0].texts[0] for seed in range(900))
+    tokens = tokenize("a b c d")
+    seen = Counter(Permuter(q=1, seed=seed).permute_once("x", tokens, HYPOTHESIS, 0)[0] for seed in range(900))
     assert len(seen) == 9
     chi_square = sum((n - 100) ** 2 / 100 for n in seen.values())
     assert chi_square < 26.1, "p < .001"

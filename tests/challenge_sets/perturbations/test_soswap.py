@@ -25,38 +25,30 @@ def test_name_keeps_capital_and_verbs_agree():
     assert swap_subject_and_object(parse).hypothesis == "Two boxes open Anna Smith and look."
 
 
-CAUGHT = """
-Three three NUM   CD  2 nummod
-men   man   NOUN  NNS 3 nsubj
-{}
-{}
-a     a     DET   DT  6 det
-{}
-"""
-
-
 @pytest.mark.parametrize(
-    ("first", "second", "rest"),
+    "predicate",
     [
         # "Three men seated | there | playing a drum": a participle parsed as past tense.
-        ("seated seat VERB VBN 3 ROOT", "there there ADV RB 3 advmod", "drum drum NOUN NN 3 dobj"),
-        ("started start VERB VBD 3 ROOT", "playing play VERB VBG 3 xcomp", "drum drum NOUN NN 4 dobj"),
+        ("seated seat VERB VBN 3 ROOT", "there there ADV RB 3 advmod", "a a DET DT 6 det", "drum drum NOUN NN 3 dobj"),
+        (
+            "started start VERB VBD 3 ROOT",
+            *("playing play VERB VBG 3 xcomp", "a a DET DT 6 det", "drum drum NOUN NN 4 dobj"),
+        ),
         # "They fetch a ring | chew toy": the object continues.
         (
             "fetch fetch VERB VBP 3 ROOT",
-            "again again ADV RB 3 advmod",
-            "ring ring NOUN NN 3 dobj\nchew chew VERB VB 3 dep",
+            *("a a DET DT 5 det", "ring ring NOUN NN 3 dobj", "chew chew VERB VB 3 dep"),
         ),
         # "… a cup | and dancing"
         (
             "hold hold VERB VBP 3 ROOT",
-            "again again ADV RB 3 advmod",
-            "cup cup NOUN NN 3 dobj\nand and CCONJ CC 6 cc\ndancing dance VERB VBG 6 conj",
+            *("a a DET DT 5 det", "cup cup NOUN NN 3 dobj", "and and CCONJ CC 5 cc", "dancing dance VERB VBG 5 conj"),
         ),
     ],
 )
-def test_soswap_misread_sentence_is_excluded(first, second, rest):
-    assert swap_subject_and_object(build_parse(CAUGHT.format(first, second, rest))) == BROKEN
+def test_soswap_misread_sentence_is_excluded(predicate):
+    lines = ["Three three NUM CD 2 nummod", "men man NOUN NNS 3 nsubj", *predicate]
+    assert swap_subject_and_object(build_parse("\n".join(lines))) == BROKEN
 
 
 # Exclusion reasons, each with example sentences for the pipeline.
@@ -85,19 +77,16 @@ REFUSED = {
     "The man is holding a baby.": "a verb that may hold in both directions",
     "The child slides down a big slide.": "an object that belongs to a preposition (walks down the road)",
     "The man is sitting reading a book.": LATER_VERB,
-    "The lady looks to her right and holds a camera.": LATER_VERB,
     "The man carries a plate with food on it.": ATTACHED,
     "The man is painting ladder.": "a phrase that lacks its determiner",
-    "Two men repairing them": "a pronoun that cannot move",
     "Anna opens a box.": "a first word that may be a name",
     "A girl holds a cup with water in it near a door.": BROKEN,
 }
 
 
 @pytest.mark.parametrize(("premise", "refusal"), REFUSED.items())
-def test_soswap_excluded_premise_has_reason(parser, premise, refusal):
-    [parse] = parser.parse([premise])
-    assert swap_subject_and_object(parse) == refusal
+def test_soswap_excluded_premise_has_reason(parse, premise, refusal):
+    assert swap_subject_and_object(parse(premise)) == refusal
 
 
 @pytest.mark.parametrize(
@@ -109,7 +98,6 @@ def test_soswap_excluded_premise_has_reason(parser, premise, refusal):
         ),
         ("The woman who lives here feeds a dog.", "A dog feeds the woman who lives here."),
         ("He is feeding them.", "They are feeding him."),
-        ("A girl sits and reads books.", "Books sit and read a girl."),
         ("Men stand and carry a bus.", "A bus stands and carries men."),
         ("She is trying to open the box.", "The box is trying to open her."),
         ("The man sleeps while a dog eats his shoes.", "The man sleeps while his shoes eat a dog."),
@@ -126,38 +114,30 @@ def test_soswap_excluded_premise_has_reason(parser, premise, refusal):
             "A man in a black jacket and blue jeans is holding a coffee cup.",
             "A coffee cup is holding a man in a black jacket and blue jeans.",
         ),
-        ("The dog jumps to catch a ball.", "A ball jumps to catch the dog."),
         ("A woman chases away two geese.", "Two geese chase away a woman."),
     ],
 )
-def test_swapped_sentences_equal_manual_examples(parser, premise, hypothesis):
-    [parse] = parser.parse([premise])
-    assert swap_subject_and_object(parse).hypothesis == hypothesis
+def test_swapped_sentences_equal_manual_examples(parse, premise, hypothesis):
+    assert swap_subject_and_object(parse(premise)).hypothesis == hypothesis
 
 
-def test_swap_names_phrases_and_words(parser):
-    [parse] = parser.parse(["A girl sits and reads books."])
-    assert swap_subject_and_object(parse) == SwappedSentence(
+def test_swap_names_phrases_and_words(parse):
+    assert swap_subject_and_object(parse("A girl sits and reads books.")) == SwappedSentence(
         "Books sit and read a girl.", "A girl", "books", repaired=True, lemmas=("read", "girl", "book")
     )
 
 
 def test_swap_keeps_words_except_inflection_and_capitals(real_parses):
     """In real premises, only the number of a verb and the case of a pronoun may change."""
-    swaps = [
-        (str(parse), swap)
-        for parse in real_parses
-        if isinstance(swap := swap_subject_and_object(parse), SwappedSentence)
-    ]
+    swaps = [(str(parse), swap_subject_and_object(parse)) for parse in real_parses]
+    swaps = [(premise, swap) for premise, swap in swaps if isinstance(swap, SwappedSentence)]
     assert len(swaps) > len(real_parses) / 10
     for premise, swap in swaps:
         before, after = (Counter(tokenize(text.lower()).texts) for text in (premise, swap.hypothesis))
         lost, won = before - after, after - before
         assert bool(lost) == swap.repaired
-        assert Counter(map(_strip_inflection, lost.elements())) == Counter(map(_strip_inflection, won.elements())), (
-            premise,
-            swap,
-        )
+        stems = [sorted(map(_strip_inflection, words.elements())) for words in (lost, won)]
+        assert stems[0] == stems[1], (premise, swap)
 
 
 def _strip_inflection(word):
@@ -171,30 +151,20 @@ def _strip_inflection(word):
     return word.removesuffix("s").removesuffix("e").removesuffix("i").removesuffix("y")
 
 
-CHASE = """
-    A      a     DET  DT  2 det
-    dog    dog   NOUN NN  3 nsubj
-    chases chase VERB VBZ 3 ROOT
-    a      a     DET  DT  5 det
-    cat    cat   NOUN NN  3 dobj
-"""
-
-
 def build_clause(*tail, verb="chases chase", before=()):
     """Build the parse of "A dog chases a cat" with tokens before and after. Heads of the tail are relative to the
     clause.
     """
-    shift = len(before)
-    lines = [line.split() for line in CHASE.strip().splitlines() + list(tail)]
-    lines[2][:2] = verb.split()
-    for line in lines:
-        line[4] = str(int(line[4]) + shift)
-    if before:
-        lines[0][0] = lines[0][0].lower()
-    return build_parse("\n".join([*before, *(" ".join(line) for line in lines)]))
+    article = "a a" if before else "A a"
+    clause = [f"{article} DET DT 2 det", "dog dog NOUN NN 3 nsubj", f"{verb} VERB VBZ 3 ROOT"]
+    clause += ["a a DET DT 5 det", "cat cat NOUN NN 3 dobj", *tail]
+    lines = [line.split() for line in clause]
+    moved = [" ".join([*line[:4], str(int(line[4]) + len(before)), line[5]]) for line in lines]
+    return build_parse("\n".join([*before, *moved]))
 
 
 STOP = "+. . PUNCT . 3 punct"
+COMMA = "+, , PUNCT , 3 punct"
 
 
 @pytest.mark.parametrize(
@@ -205,11 +175,13 @@ STOP = "+. . PUNCT . 3 punct"
          "a comparison (more than)"),
         (build_clause(STOP, verb="has have"), "an object that is not a thing (play a game, take a nap)"),
         (build_clause(STOP, verb="promises promise"), "an indirect object before the direct one"),
-        (build_clause("+, , PUNCT , 3 punct", "the the DET DT 8 det", "pet pet NOUN NN 3 npadvmod", STOP),
-         BROKEN),
+        (build_clause(COMMA, "the the DET DT 8 det", "pet pet NOUN NN 3 npadvmod", STOP), BROKEN),
         (build_clause("+-significantly significantly ADV RB 3 advmod", STOP), BROKEN),
         (build_clause(STOP, before=["Printed print VERB VBN 4 advcl"]), BROKEN),
         (build_clause(STOP, before=["Gate gate PROPN NNP 4 npadvmod"]), BROKEN),
+        # "… a cat, and ultimately a bird": the parser misses that the last noun is part of the object.
+        (build_clause(COMMA, "and and CCONJ CC 3 cc", "ultimately ultimately ADV RB 3 advmod", "a a DET DT 10 det",
+                      "bird bird NOUN NN 3 conj", STOP), BROKEN),
     ],
 )  # fmt: skip
 def test_written_text_excludes_sentences_that_captions_keep(parse, reason):
@@ -217,26 +189,16 @@ def test_written_text_excludes_sentences_that_captions_keep(parse, reason):
     assert swap_subject_and_object(parse, is_written_text=True) == reason
 
 
-def test_written_text_excludes_list_split_by_parser():
-    """Because of the verb, the parser misses that the last noun is part of the object: "… a cat, and ultimately a
-    bird".
-    """
-    tail = ("+, , PUNCT , 3 punct", "and and CCONJ CC 3 cc", "ultimately ultimately ADV RB 3 advmod",
-            "a a DET DT 10 det", "bird bird NOUN NN 3 conj", STOP)  # fmt: skip
-    assert isinstance(swap_subject_and_object(build_clause(*tail)), SwappedSentence)
-    assert swap_subject_and_object(build_clause(*tail), is_written_text=True) == BROKEN
-
-
 @pytest.mark.parametrize(
     "tail",
     [
-        (STOP,),
         ("in in ADP IN 3 prep", "May May PROPN NNP 6 pobj", STOP),
-        ("+, , PUNCT , 3 punct", "and and CCONJ CC 3 cc", "runs run VERB VBZ 3 conj", STOP),
+        (COMMA, "and and CCONJ CC 3 cc", "runs run VERB VBZ 3 conj", STOP),
     ],
 )
 @pytest.mark.parametrize("before", [(), ("Then then ADV RB 4 advmod",)])
 def test_written_text_swaps_plain_clauses_like_captions(tail, before):
     parse = build_clause(*tail, before=before)
-    assert swap_subject_and_object(parse, is_written_text=True) == swap_subject_and_object(parse)
-    assert isinstance(swap_subject_and_object(parse), SwappedSentence)
+    swap = swap_subject_and_object(parse)
+    assert isinstance(swap, SwappedSentence)
+    assert swap_subject_and_object(parse, is_written_text=True) == swap
