@@ -30,7 +30,6 @@ def _modify_sentence(text, part, modifier, tags=None):
     [
         ("a cat is eating a fish", SUBJECT, "every", "every cat is eating a fish"),
         ("a cat is eating a fish", SUBJECT, "every one of", "every one of the cats is eating a fish"),
-        ("a cat is eating a fish", SUBJECT, "green", "a green cat is eating a fish"),
         ("a cat is eating a fish", OBJECT, "abnormal", "a cat is eating an abnormal fish"),
         ("the cat is eating the fish", OBJECT, "no", "the cat is eating no fish"),
         ("two cats are eating", SUBJECT, "exactly one", "exactly two cats are eating"),
@@ -39,7 +38,6 @@ def _modify_sentence(text, part, modifier, tags=None):
         ("a box is empty", VERB, "not", "a box is not empty"),
         ("a cat isn't eating", VERB, "always", "a cat isn't always eating"),
         ("two cats can't swim", SUBJECT, "no", "no two cats can't swim"),
-        ("a cat can swim", VERB, "not", "a cat can not swim"),
     ],
 )  # fmt: skip
 def test_modified_sentences_equal_manual_examples(text, part, modifier, expected):
@@ -51,38 +49,27 @@ def test_verb_without_auxiliary_gets_do():
     two = [("two", "NUM"), ("cats", "NOUN"), ("watch", "VERB"), ("a", "DET"), ("fish", "NOUN")]
     assert _modify_sentence("a cat watches a fish", VERB, "not", one) == "a cat does not watch a fish"
     assert _modify_sentence("two cats watch a fish", VERB, "not", two) == "two cats do not watch a fish"
-    assert _modify_sentence("a cat watches a fish", VERB, "never", one) == "a cat never watches a fish"
-    assert (
-        _modify_sentence("two cats watch a fish", SUBJECT, "every one of", two)
-        == "every one of the two cats watches a fish"
-    )
+    every = "every one of the two cats watches a fish"
+    assert _modify_sentence("two cats watch a fish", SUBJECT, "every one of", two) == every
 
 
 def test_all_modifiers_occur_at_all_positions():
-    pairs = list(modify_seed_pair(SEED))
-    per_position = sum(len(modifier.parts) for modifier in MODIFIERS)
-    assert len(pairs) == 1 + 3 * per_position == 1 + 3 * (13 + 5 + 12)
-    assert Counter(pair.position for pair in pairs) == {"none": 1, **dict.fromkeys(POSITIONS, per_position)}
-    assert {pair.type for pair in pairs} == {"none", *TYPES}
-    assert len({(pair.premise, pair.hypothesis) for pair in pairs}) == len(pairs)
-
-
-def test_position_changes_only_that_sentence():
     plain, *pairs = modify_seed_pair(SEED)
+    per_position = sum(len(modifier.parts) for modifier in MODIFIERS)
+    assert len(pairs) == 3 * per_position == 3 * (13 + 5 + 12)
+    assert Counter(pair.position for pair in pairs) == dict.fromkeys(POSITIONS, per_position)
+    assert {pair.type for pair in pairs} == {*TYPES}
+    assert len({(pair.premise, pair.hypothesis) for pair in pairs}) == len(pairs)
+    assert (plain.position, plain.type) == ("none", "none")
     for pair in pairs:
         assert (pair.premise == plain.premise) == (pair.position == "hypothesis")
         assert (pair.hypothesis == plain.hypothesis) == (pair.position == "premise")
 
 
 def test_seed_keeps_its_label():
-    for premise, hypothesis, label in [
-        ("a cat is eating", "an animal is eating", "entailment"),
-        ("a cat is eating", "a cat is sleeping", "contradiction"),
-        ("a cat is eating", "a cat is purring", "neutral"),
-    ]:
-        assert (
-            to_three_way_label(next(modify_seed_pair(SeedPair.from_pair(premise, hypothesis, label))).relation) == label
-        )
+    for other, label in (("an animal is eating", "entailment"), ("a cat is sleeping", "contradiction")):
+        seed = SeedPair.from_pair("a cat is eating", other, label)
+        assert to_three_way_label(next(modify_seed_pair(seed)).relation) == label
 
 
 def test_labels_equal_manual_examples():
@@ -110,21 +97,18 @@ def test_modify_skips_ungrammatical_modifications():
     assert not {("not", "hypothesis"), ("not", "both"), ("never", "hypothesis")} & found
     plural = SeedPair.from_pair("cats are eating", "cats are sleeping", "neutral")
     assert not {"exactly one", "at least", "all but one"} & {pair.modifier for pair in modify_seed_pair(plural)}
-    assert SeedPair.from_pair("the cat's bowl is empty", "the bowl is empty", "entailment") is None
 
 
 def test_plurals_stay_plural_for_any_determiner():
     cats = "the cats are chasing some mice"
     made = {pair.premise for pair in modify_seed_pair(SeedPair.from_pair(cats, cats, "entailment"))}
-    assert {cats, "not all cats are chasing some mice", "the cats are chasing all mice"} <= made
-    assert "every one of the cats is chasing some mice" in made
+    one = "every one of the cats is chasing some mice"
+    assert {cats, one, "not all cats are chasing some mice", "the cats are chasing all mice"} <= made
     assert "some cats are chasing some mice" in made
-    assert not any(
-        "cats is" in text or "every mice" in text or "exactly one" in text
-        for text in made - {"every one of the cats is chasing some mice"}
-    )
+    assert not any(wrong in text for text in made - {one} for wrong in ("cats is", "every mice", "exactly one"))
 
 
 def test_seed_of_unsupported_pair_is_none():
+    assert SeedPair.from_pair("the cat's bowl is empty", "the bowl is empty", "entailment") is None
     assert SeedPair.from_pair("a cat sleeps", "an animal sleeps", "entailment") is None
     assert SeedPair.from_pair("a cat is asleep", "a cat is asleep", "contradiction") is None

@@ -9,7 +9,6 @@ from unbag.challenge_sets.perturbations.numbers import (
     build_number_pairs,
     change_number,
     find_numbers,
-    parse_numeral,
     rewrite_number,
 )
 
@@ -32,7 +31,6 @@ SENTENCES = {
         ("They paid $1.5 million for it.", "They paid $1,500,000 for it."),
         ("The price fell 12 percent then.", "The price fell 12% then."),
         ("He left on July 4, 1995, by ship.", "He left on 4 July 1995, by ship."),
-        ("It is a palace of the nineteenth century.", "It is a palace of the 19th century."),
         ("It is an 18th-century palace.", "It is an eighteenth-century palace."),
     ],
 )
@@ -57,7 +55,6 @@ def test_change_number_changes_only_value(kind):
 @pytest.mark.parametrize(
     "sentence",
     [
-        "The farmer has at least twelve goats.",
         "The farmer has over 12 goats.",
         "The farmer has twelve goats or more.",
         "The farmer has between ten and twelve goats.",
@@ -94,35 +91,27 @@ def test_find_numbers_ignores_names_fractions_and_idioms(sentence):
 @pytest.mark.parametrize("sentence", SENTENCES.values())
 def test_repeated_rewrite_number_keeps_value(sentence):
     values = [(n.kind, n.value) for n in find_numbers(sentence)]
-    once = rewrite_number(sentence)
-    if once is None:
-        assert values[0][0] is NumberKind.YEAR
-        return
-    assert [(n.kind, n.value) for n in find_numbers(once.hypothesis)] == values
-    twice = rewrite_number(once.hypothesis)
-    if twice is not None:
-        assert [(n.kind, n.value) for n in find_numbers(twice.hypothesis)] == values
+    rewritten = 0
+    while rewritten < 2 and (edit := rewrite_number(sentence)) is not None:
+        sentence, rewritten = edit.hypothesis, rewritten + 1
+        assert [(n.kind, n.value) for n in find_numbers(sentence)] == values
+    assert rewritten > 0 or values[0][0] is NumberKind.YEAR
 
 
 def test_substitute_numbers_labels_follow_operation():
     sentence = SENTENCES[NumberKind.QUANTITY]
     pairs = {each.category: each for each in build_number_pairs(sentence)}
     assert (pairs[VALUES].label, pairs[NOTATIONS].label) == ("contradiction", "entailment")
-    assert build_number_pairs(sentence) == build_number_pairs(sentence)
     assert len({change_number(sentence, seed).new for seed in range(40)}) == 4
 
 
 def test_change_number_of_first_word_keeps_capital():
     edit = change_number("Twelve goats sleep in the barn.")
     assert re.fullmatch(r"[A-Z][a-z-]+ goats sleep in the barn\.", edit.hypothesis)
-    assert rewrite_number("Twelve goats sleep in the barn.") is None
 
 
-def test_rewrite_number_next_to_similar_number_is_excluded():
-    assert rewrite_number("The city gave 60 percent and the state 10 percent.") is None
-
-
-def test_numeral_words_equal_digits():
-    assert [int(parse_numeral(text)) for text in ("two", "Ninety-nine", "1,234,567", "3rd", "twentieth")] == [
-        *(2, 99, 1_234_567, 3, 20)
-    ]
+@pytest.mark.parametrize(
+    "sentence", ["Twelve goats sleep in the barn.", "The city gave 60 percent and the state 10 percent."]
+)
+def test_rewrite_number_at_start_or_next_to_similar_number_is_excluded(sentence):
+    assert rewrite_number(sentence) is None
