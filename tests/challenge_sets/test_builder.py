@@ -3,6 +3,7 @@
 import inspect
 import subprocess
 import sys
+import tracemalloc
 from dataclasses import fields
 from pathlib import Path
 
@@ -31,35 +32,24 @@ OPTIONS = [
 ]
 
 
-def _write_pairs(path, n):
-    rows = [f"A man sees {i} dogs.,A man sees a dog.,neutral" for i in range(n)]
-    path.write_text("\n".join(["premise,hypothesis,label", *rows]) + "\n")
-    return path
-
-
 def _compute_hash(name, /, **options):
     cls = challenge_sets.get_challenge_set(name).get_builder_class()
     return compute_builder_hash(inspect.getfile(cls), cls.BUILDER_CONFIG_CLASS, options)
 
 
-@pytest.mark.parametrize("kind", [str, Path])
-def test_changed_file_is_read_again(tmp_path, kind):
+def test_changed_file_is_read_again_and_processes_share_cache_entry(tmp_path):
+    data, cache = tmp_path / "pairs.csv", tmp_path / "cache"
     found = []
-    for n in (3, 4, 5):
-        data = kind(_write_pairs(tmp_path / "pairs.csv", n))
-        found.append(loading.load("plain", data=data, cache_dir=tmp_path / "cache").num_rows)
-    assert found == [3, 4, 5]
-
-
-def test_all_processes_share_cache_entry(tmp_path):
-    data = _write_pairs(tmp_path / "pairs.csv", 3)
-    cache = tmp_path / "cache"
-    made = f"sets.create_builder('plain', data=Path({str(data)!r}), language='en', cache_dir=Path({str(cache)!r}))"
-    # The second process must not find the cache of the first.
-    imports = "from pathlib import Path; from unbag.challenge_sets import loading as sets"
-    code = f"{imports}; x = {made}; sets.load_evaluation_split(x); print(x.cache_dir)"
-    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(2)]
-    assert runs[0].stdout == runs[1].stdout != ""
+    for n in (3, 4):
+        rows = [f"A man sees {i} dogs.,A man sees a dog.,neutral" for i in range(n)]
+        data.write_text("\n".join(["premise,hypothesis,label", *rows]) + "\n")
+        builder = loading.create_builder("plain", data=data, cache_dir=cache)
+        found.append(loading.load_evaluation_split(builder).num_rows)
+    assert found == [3, 4]
+    made = f"create_builder('plain', data={str(data)!r}, cache_dir={str(cache)!r})"
+    code = f"from unbag.challenge_sets.loading import create_builder; print({made}.cache_dir)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str(builder.cache_dir)
 
 
 @pytest.mark.parametrize(("name", "option"), OPTIONS)
@@ -84,11 +74,10 @@ def test_corpus_and_hub_names_are_not_hashed_as_files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "snli").mkdir()
     (tmp_path / "snli/notes.txt").write_text("The corpus of this name is read all the same.")
-    assert _compute_hash("cs_lambda", train_data=["snli", "mnli"]) == _compute_hash("cs_lambda")
-    assert _compute_hash("cs_lambda", lexical="org/words", data="org/pairs", pipeline=None) == _compute_hash(
-        "cs_lambda"
-    )
-    assert _compute_hash("cs_lambda", lexical="snli") != _compute_hash("cs_lambda"), "a model may be called so"
+    default = _compute_hash("cs_lambda")
+    assert _compute_hash("cs_lambda", train_data=["snli", "mnli"]) == default
+    assert _compute_hash("cs_lambda", lexical="org/words", data="org/pairs", pipeline=None) == default
+    assert _compute_hash("cs_lambda", lexical="snli") != default, "a model may be called so"
 
 
 def test_file_that_replaces_default_is_hashed(tmp_path, monkeypatch):
@@ -100,19 +89,10 @@ def test_file_that_replaces_default_is_hashed(tmp_path, monkeypatch):
     assert _compute_hash("permuted") != before
 
 
-def test_first_item_of_each_sentence_is_kept():
-    items = [("A dog runs.", 0), ("A cat runs.", 1), ("A dog runs.", 2), ("a dog runs.", 3), ("A cat runs.", 4)]
-    assert [number for _, number in deduplicate(items, lambda item: item[0])] == [0, 1, 3]
-
-
-def test_hundred_thousand_sentences_need_little_memory():
-    code = (
-        "import tracemalloc; from unbag.challenge_sets.pairs import deduplicate\n"
-        "tracemalloc.start()\n"
-        "n = sum(1 for _ in deduplicate((f'{i} {\"long \" * 40}' for i in range(100_000)), str))\n"
-        "print(n, tracemalloc.get_traced_memory()[1])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    n, peak = map(int, done.stdout.split())
+def test_deduplication_of_many_sentences_needs_little_memory():
+    tracemalloc.start()
+    n = sum(1 for _ in deduplicate((f"{i} {'long ' * 40}" for i in range(100_000)), str))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
     assert n == 100_000
     assert peak < 15e6, "the sentences alone are 20 MB"

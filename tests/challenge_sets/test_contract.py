@@ -8,13 +8,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from unbag import challenge_sets
-from unbag.challenge_sets import loading, results
+from unbag.challenge_sets import loading, papers, results, selection
+from unbag.challenge_sets.base import LAST
 from unbag.challenge_sets.request import SetRequest, build_requested_set, create_validated_builder
+from unbag.cli import app
 from unbag.data.predictions import SetPredictions
 from unbag.evaluation import report_examples
 from unbag.evaluation.evaluator import evaluate_all
+from unbag.integrations.harness.export import export_tasks
 from unbag.integrations.harness.tasks import HarnessTask, build_scoring_source
 from unbag.reports import html, terminal
 from unbag.scoring.nested import iter_estimates
@@ -46,7 +50,7 @@ def _small_corpus(tmp_path, monkeypatch, installed_package):
     """Provide pairs, word vectors and empty caches in the working directory."""
     lines = (GOLDEN / "train.jsonl").read_bytes().splitlines(keepends=True)
     (tmp_path / "train.jsonl").write_bytes(b"".join(lines))
-    (tmp_path / "few.jsonl").write_bytes(b"".join(lines[:40]))
+    (tmp_path / "few.jsonl").write_bytes(b"".join(lines[:20]))
     (tmp_path / "words.txt").write_text(_build_word_vectors(), encoding="utf-8")
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     monkeypatch.setattr("unbag.scoring.skill.MIN_LABEL_ROWS", 1)
@@ -141,7 +145,11 @@ def test_order_blind_model_has_no_skill_and_all_views_exist(name, request_of, tm
 
     definitions = described.metric_definitions
     assert len({each.name for each in definitions}) == len(definitions)
-    assert all(each.roles for each in definitions), "a number that is shown nowhere"
+    for definition in definitions:
+        assert definition.roles, "a number that is shown nowhere"
+        assert definition.limits == ((-1, 1) if "drop" in definition.name else (0, 1)), definition.name
+        for paper, table, column, *_ in definition.published_columns:
+            assert papers.get_paper_table(paper, table).read_shares(column)
     for role in ("quoted", "compared", "harness"):
         values = [estimate for _, estimate in described.list_metric_values(result.scores, role)]
         assert values, "every surface shows a number of every set"
@@ -161,3 +169,27 @@ def test_order_blind_model_has_no_skill_and_all_views_exist(name, request_of, tm
     assert f"def {described.score_function.__name__}(" in build_scoring_source(
         [HarnessTask(name, "org/sets", None, "test")]
     )
+
+
+def test_external_set_is_listed_and_in_suite(installed_package):
+    assert "capitals" in challenge_sets.list_set_names()
+    shown = [CliRunner().invoke(app, arguments).output for arguments in (["sets"], ["sets", "capitals"])]
+    assert "Pairs in capitals." in shown[0]
+    assert "exclamation marks after each hypothesis" in " ".join(shown[1].split())
+    suite = selection.list_suite_sets()
+    has_evaluation_order = [challenge_sets.get_challenge_set(each).evaluation_order < LAST for each in suite]
+    assert not has_evaluation_order[suite.index("capitals")]
+    assert has_evaluation_order == sorted(has_evaluation_order, reverse=True)
+    assert selection.apply_suite_sample(selection.build_suite_request("capitals")).max_examples == 5
+
+
+def test_external_set_is_exported_with_its_metric(installed_package, tmp_path):
+    requests = [SetRequest("plain", options={"data": "few.jsonl"})]
+    requests += [SetRequest("capitals", options={"data": "few.jsonl", "marks": 2})]
+    export_tasks("lm-eval", requests, tmp_path / "tasks")
+    written = {"__name__": "written"}
+    exec((tmp_path / "tasks" / "unbag_scores.py").read_text(), written)
+    records = [{"label": 1, "predicted": 1}, {"label": 0, "predicted": -1}]
+    assert written["SCORES_OF"]["capitals"](records) == {"accuracy": 0.5}
+    assert written["COLUMNS"] == {"plain": (), "capitals": ()}
+    assert "unbag_capitals" in (tmp_path / "tasks" / "unbag.yaml").read_text()

@@ -1,8 +1,9 @@
-"""Tests of the sets that a command builds of several corpora, and of options for single sets."""
+"""Tests of the sets that a command builds of several corpora, of options for single sets, and of the names of sets."""
 
 import pytest
 import typer
 
+from unbag import challenge_sets
 from unbag.cli.options import PairOptions, build_selected_requests
 from unbag.utils.options import OptionError
 
@@ -11,17 +12,14 @@ def _build_requests(names, **options):
     return build_selected_requests(PairOptions(**options), names, full=True, on_failure=[].append)
 
 
-def test_several_corpora_are_used_in_order():
-    names = ["plain", "swapped"]
-    both = _build_requests(names, corpus=["snli", "sick"])
-    assert both == [*_build_requests(names, corpus=["snli"]), *_build_requests(names, corpus=["sick"])]
-    assert [request.config for request in both] == ["snli-validation", "snli-validation", "sick-test", "sick-test"]
-
-
-def test_all_selects_five_corpora():
-    names = ["plain", "swapped"]
+def test_several_or_all_corpora_are_used_in_order():
+    both = _build_requests(["plain", "swapped"], corpus=["snli", "sick"])
+    assert [(request.name, request.config) for request in both] == [
+        *(("plain", "snli-validation"), ("swapped", "snli-validation")),
+        *(("plain", "sick-test"), ("swapped", "sick-test")),
+    ]
     five = ["snli", "mnli", "anli", "sick", "ocnli"]
-    assert _build_requests(names, corpus=five) == _build_requests(names, corpus=["all"])
+    assert _build_requests(["plain"], corpus=five) == _build_requests(["plain"], corpus=["all"])
 
 
 def test_several_corpora_with_split_are_rejected():
@@ -30,12 +28,9 @@ def test_several_corpora_with_split_are_rejected():
 
 
 def test_option_with_set_name_applies_to_that_set():
-    names = ["permuted", "soswap_addamod"]
-    permuted, soswap = _build_requests(names, set_option=["seed=1", "permuted.seed=2"])
-    assert (permuted.options["seed"], soswap.options["seed"]) == (2, 1)
-    permuted, soswap = _build_requests(names, set_option=["permuted.seed=2"])
-    assert permuted.options["seed"] == 2
-    assert "seed" not in soswap.options
+    for others, of_soswap in ((["seed=1"], 1), ([], None)):
+        both = _build_requests(["permuted", "soswap_addamod"], set_option=[*others, "permuted.seed=2"])
+        assert [request.options.get("seed") for request in both] == [2, of_soswap]
 
 
 @pytest.mark.parametrize(
@@ -62,18 +57,29 @@ def test_official_pairs_replaced_by_corpus_are_reported(capsys):
 @pytest.mark.parametrize(
     ("options", "source"),
     [
-        ({"official_file": "folder", "corpus": ["snli"]}, "--corpus snli"),
         ({"set_option": ["breaking_nli.file=folder"], "corpus": ["snli"]}, "--corpus snli"),
         ({"official_file": "folder", "data": "pairs.csv"}, "--data"),
-        ({"official_file": "folder", "text": ["notes.txt"]}, "--text"),
     ],
 )
-def test_authors_file_beside_other_pairs_is_rejected_before_building(tmp_path, monkeypatch, options, source):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "notes.txt").write_text("A dog runs.\n")
+def test_authors_file_beside_other_pairs_is_rejected_before_building(options, source):
     with pytest.raises(OptionError) as caught:
         _build_requests(["plain", "breaking_nli"], **options)
     assert str(caught.value) == (
         f"--official-file (-o breaking_nli.file): cannot be combined with {source}, which generates breaking_nli from "
         "other pairs instead of the official file; omit one of them"
     )
+
+
+def test_unknown_set_error_lists_sets():
+    with pytest.raises(ValueError, match=r"expected one of the challenge sets .*permuted.*, got 'none such'"):
+        challenge_sets.get_challenge_set("none such")
+    assert challenge_sets.find_challenge_set("none such") is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("permutd", "permuted"), ("Breaking NLI", "breaking_nli"), ("addamod", "soswap_addamod")],
+)
+def test_misspelled_set_name_gets_suggestion(typed, meant):
+    with pytest.raises(ValueError, match=f"got '{typed}', did you mean '{meant}'[?]"):
+        challenge_sets.get_challenge_set(typed)
