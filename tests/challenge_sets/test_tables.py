@@ -1,256 +1,191 @@
-"""Tests of the tables and figures of the challenge sets."""
+"""Tests of the tables, readings and figures of the challenge sets, on a few synthetic rows."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from tests.factories import render
 from unbag import challenge_sets
+from unbag.challenge_sets.perturbations.recombined import EXCHANGES
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.figures import ReportModel, ResultGroup, ScoredModel
+from unbag.challenge_sets.views.tables import summarize_exclusions
 from unbag.data.labels import LABELS
-from unbag.data.predictions import SetPredictions
-from unbag.scoring.bootstrap import Estimate
-from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity
-from unbag.scoring.natural_logic import MEASURES
+from unbag.data.predictions import SetPredictions, build_predictions_from_labels
 from unbag.scoring.permutation_acceptance import score_permuted
 
-breaking_nli = challenge_sets.get_challenge_set("breaking_nli")
+DATA = {"name": "snli", "split": "validation", "rows": 10_000, "excluded": {"unlabelled": 158}}
 
 
-def _build_result(entailment, contradiction, n=100, names=("entailment", "neutral", "contradiction"), **more):
-    def build_estimate(value):
-        return Estimate(value, value - 0.05, value + 0.05, n)
-
-    last = len(names) - 1
-    scores = {
-        "n_examples": 2 * n,
-        "accuracy": build_estimate((entailment + contradiction) / 2),
-        "majority": 0.5,
-        "by_label": [
-            {"label": 0, "accuracy": build_estimate(entailment)},
-            {"label": last, "accuracy": build_estimate(contradiction)},
-        ],
-        "by_category": [
-            {"category": "colors", "accuracy": build_estimate(contradiction)},
-            {"category": "synonyms", "accuracy": build_estimate(entailment)},
-        ],
-        "labels": list(names),
-        "unanswered": 0,
-        **more,
-    }
-    data = {"name": "official", "split": "", "rows": 2 * n, "excluded": {}}
-    return Result("breaking_nli", {}, {"name": "a model"}, data, scores, {})
+def _build_result(name, columns, predicted, **config):
+    """Build the result of predicted label ids for the columns of a set."""
+    score = challenge_sets.get_challenge_set(name).score_function
+    scores = score(columns, build_predictions_from_labels(predicted)) | {"labels": list(LABELS)}
+    return Result(name, config, {"name": "a model"}, DATA, scores, {})
 
 
-def test_reading_without_unique_lowest_category_names_none():
-    few = {"category": "planets", "accuracy": Estimate(0.0, 0.0, 0.0, 5)}
-    two = _build_result(0.7, 0.9).scores["by_category"]
-    assert "lowest" not in breaking_nli.summarize_result(_build_result(0.7, 0.9, by_category=[two[0], few]))
-    assert "lowest" not in breaking_nli.summarize_result(_build_result(0.7, 0.7))
-    assert "; lowest category with 50 pairs or more: synonyms, 70.0 %" in breaking_nli.summarize_result(
-        _build_result(0.7, 0.9, by_category=[*two, few])
-    )
+def _summarize(result):
+    return challenge_sets.get_challenge_set(result.set).summarize_result(result)
 
 
-def test_table_shows_human_accuracy_and_kappa():
-    shown = Estimate(0.94, 0.93, 0.95, 200)
-    kappa = {"annotators": 3, "overall": Estimate(0.61, 0.6, 0.62, 200), "by_label": [{"label": 0, "kappa": shown}]}
-    result = _build_result(0.7, 0.9, human=shown, kappa=kappa)
-    for row in (*result.scores["by_label"], *result.scores["by_category"]):
-        row["human"] = shown
-    text = render(breaking_nli.build_table(result))
-    assert "human" in text
-    assert text.count("0.940") == 6  # all, two labels, two categories, and the κ of a label
-    assert "Fleiss' κ of 3 annotators: 0.610 (entailment 0.940)" in text
+def _render_table(result):
+    table = challenge_sets.get_challenge_set(result.set).build_table(result)
+    return " ".join(render(table, width=200).split())
 
 
-sicck = challenge_sets.get_challenge_set("sicck")
-
-
-def _build_group(value, n):
-    return {name: Estimate(value, value - 0.1, value + 0.1, n) for name in MEASURES}
-
-
-_NEGATED = {"neutral": {"contradiction": 7, "forward_entailment": 2, "neutral": 3}, "contradiction": {"neutral": 5}}
-
-
-def _build_scores(f1=0.52, negation=0.3, n=1304):
-    return {
-        "n_examples": n,
-        **_build_group(f1, n),
-        "by_label": {label: {"gold": n} for label, n in zip("abcd", (60, 20, 10, 10), strict=True)},
-        "by": {
-            "modifier_type": {
-                "none": _build_group(1.0, 15),
-                "negation": _build_group(negation, 167) | {"confusion": _NEGATED},
-                "universal": _build_group(f1, 217),
-            },
-            "modifier_type+part": {
-                "negation+verb": _build_group(f1, 9) | {"confusion": {"neutral": {"neutral": 9}}},
-                "negation+object": _build_group(f1, 4) | {"confusion": {"contradiction": {"neutral": 4}}},
-            },
-            "part": {"subject": _build_group(f1, 560), "verb": _build_group(f1, 220)},
-        },
-    }
-
-
-RESULT = Result(
-    set="sicck",
-    config={"space": "four_way"},
-    model={"name": "an-organisation/a-model-with-quite-a-long-name"},
-    data={"name": "official", "split": "", "rows": 15, "excluded": {}},
-    scores=_build_scores(),
-    environment={},
-)
-
-
-def test_table_shows_neutral_predictions_if_present():
-    lines = render(sicck.build_table(RESULT)).splitlines()
-    [heading] = [number for number, line in enumerate(lines) if "Neutral pairs and their" in line]
-    told = [line.split() for line in lines[heading + 4 : heading + 7]]
-    assert told[0] == ["negation", "17", "12", "75.0%", "7", "2", "0"]
-    assert told[1] == ["verb", "9", "9", "0.0%", "0", "0", "0"]
-    assert not told[2], "no neutral pair has a negation at its object"
-    scores = {**RESULT.scores, "by": {name: {"x": _build_group(0.5, 9)} for name in ("modifier_type", "part")}}
-    assert "Table 10" not in render(sicck.build_table(replace(RESULT, scores=scores))), "a model without this label"
-
-
-soswap_addamod = challenge_sets.get_challenge_set("soswap_addamod")
-
-
-def _build_part(right, n=600):
-    shares = {
-        name: Estimate(share, share - 0.01, share + 0.01, n)
-        for name, share in (("entailment", 1 - right), ("neutral", 0.06), ("contradiction", 0.04))
-    }
-    return {"n_examples": n, "shares": shares, "accuracy": Estimate(right, right - 0.01, right + 0.01, n)}
-
-
-def _build_soswap_scores(soswap=0.04, addamod=0.06):
-    parts = {"soswap": _build_part(soswap), "addamod": _build_part(addamod)}
-    return {**_build_part(0.05, n=1200), "by_subset": parts}
-
-
-SOSWAP_RESULT = Result(
-    set="soswap_addamod",
-    config={"kind": "both"},
-    model={"name": "an-organisation/a-model-with-quite-a-long-name"},
-    data={
-        "name": "snli",
-        "split": "validation",
-        "rows": 10_000,
-        "excluded": {"with a repeated premise or one that makes no pair": 8_000},
-    },
-    scores=_build_soswap_scores(),
-    environment={},
-)
-
-
-def test_reading_states_accuracy_by_kind_and_entailment_rate():
-    assert soswap_addamod.summarize_result(replace(SOSWAP_RESULT, scores=_build_soswap_scores(0.9, 0.3))) == (
-        "correct on 90.0 % [89.0, 91.0] of 600 SOSwap pairs and 30.0 % [29.0, 31.0] of 600 AddAmod pairs; "
-        "entailment, never the gold label, is predicted for 95.0 % [94.0, 96.0]."
-    )
-
-
-def _render_result(result):
-    return " ".join(render(soswap_addamod.build_table(result), width=200).split())
+@pytest.mark.parametrize(
+    ("right", "reading"),
+    [
+        ({"colors": (60, 60), "synonyms": (30, 60), "planets": (0, 5)},
+         "; lowest category with 50 pairs or more: synonyms, 50.0 %"),
+        ({"colors": (60, 60), "planets": (0, 5)}, None),
+        ({"colors": (60, 60), "synonyms": (60, 60)}, None),  # a tie
+    ],
+)  # fmt: skip
+def test_breaking_nli_reading_names_unique_lowest_category(right, reading):
+    categories = [name for name, (_, n) in right.items() for _ in range(n)]
+    predicted = [2 if place < correct else 0 for correct, n in right.values() for place in range(n)]
+    columns = {"label": [2] * len(predicted), "category": categories, "premise": range(len(predicted))}
+    said = _summarize(_build_result("breaking_nli", columns, predicted))
+    assert reading in said if reading else "lowest" not in said
 
 
 def test_few_text_pairs_are_explained_by_frequent_reasons():
+    def build_result(kinds, **config):
+        columns = {"label": [2] * len(kinds), "source_id": range(len(kinds)), "kind": kinds}
+        return _build_result("soswap_addamod", columns, [2] * len(kinds), **config)
+
     counts = {"soswap": 600, "soswap: a passive": 91, "addamod: a negation": 1, "addamod: b": 7, "addamod: c": 1_271}
-    data = SOSWAP_RESULT.data | {"load_options": {"text": ["a.md"]}}
-    scores = _build_soswap_scores() | {"by_subset": {"soswap": _build_part(0.9)}}
-    result = replace(SOSWAP_RESULT, config={"counts": counts | {"addamod: a": 1}}, data=data, scores=scores)
-    assert _render_result(result).endswith("Few AddAmod pairs (0). Most frequent reasons: c (1,271), b (7), a (1)")
-    assert "Few" not in _render_result(replace(result, scores=_build_soswap_scores()))
-    assert "Few" not in _render_result(replace(result, data=SOSWAP_RESULT.data))
+    few = build_result(["soswap"] * 100, counts=counts | {"addamod: a": 1})
+    text = replace(few, data=DATA | {"load_options": {"text": ["a.md"]}})
+    assert _render_table(text).endswith("Few AddAmod pairs (0). Most frequent reasons: c (1,271), b (7), a (1)")
+    many = build_result(["soswap", "addamod"] * 100)
+    assert "Few" not in _render_table(replace(text, scores=many.scores))
+    assert "Few" not in _render_table(few)
 
 
-cs_lambda = challenge_sets.get_challenge_set("cs_lambda")
+@pytest.mark.parametrize(
+    ("misleading", "reading"),
+    [
+        (60, r"(λ = 0.7), correct on 33.3 % [21.7, 46.7] of 60 pairs"),
+        (12, "too few misleading pairs: 12 of 172 pairs are in CS_0.7, 50 are needed."),  # a lower λ is not named
+    ],
+)
+def test_cs_lambda_reading_names_lambda_of_score(misleading, reading):
+    lms = [0.1] * 100 + [0.65] * 60 + [0.9] * misleading
+    columns = {"label": [row % 3 for row in range(len(lms))], "lms": lms}
+    assert reading in _summarize(_build_result("cs_lambda", columns, [0] * len(lms)))
 
 
-def _summarize(lms):
-    gold = [row % 3 for row in range(len(lms))]
-    scores = compositionality_sensitivity([0] * len(lms), gold, lms, resamples=0)
-    return cs_lambda.summarize_result(SimpleNamespace(scores={**scores, "labels": list(LABELS)}))
+def _build_recombined_result(predict, claims=30):
+    """Build the result of claims with a document of one sentence and one of four."""
+    exchanged = ("supported", "subject", "object", "removed")
+    rows = [(c, k, each) for c in range(claims) for k in (1, 4) for each in (exchanged if k > 1 else exchanged[::3])]
+    columns = {
+        "source_id": [claim for claim, _, _ in rows],
+        "group": [row[:2] for row in rows],
+        "k": [k for _, k, _ in rows],
+        "position": [claim % k for claim, k, _ in rows],
+        "operation": [operation for *_, operation in rows],
+        "label": [int(operation != "supported") for *_, operation in rows],
+    }
+    return _build_result("recombined", columns, list(map(predict, columns["operation"])), k="1,4")
 
 
-def test_reading_names_lambda_of_score():
-    lms = np.array([0.1] * 100 + [0.65] * 60 + [0.9] * 60)
-    n = int(cs_lambda.counts_for_skill({"lms": lms}).sum())
-    assert "(λ = 0.7), correct on" in (text := _summarize(lms))
-    assert f"of {n} pairs" in text
+def test_recombined_reading_and_table_show_operations():
+    """The model predicts entailment for claims with another subject."""
+    result = _build_recombined_result(lambda operation: 1 if operation in ("object", "removed") else 0)
+    said = _summarize(result)
+    assert said.startswith("predicts entailment for 25.0 % [")
+    assert ", most often those with another subject (100.0 % [" in said
+    table = _render_table(result)
+    names = ["all", "k = 1", "k = 4", *(f"evidence at the {third}" for third in ("start", "middle", "end"))]
+    places = [table.index(f" {name} ") for name in (*names, "subject", "object", "removed")]
+    assert places == sorted(places)
+    assert "180 rows, 60 documents, of 10,000 rows; excluded 158 unlabelled" in table
 
 
-def test_reading_of_few_misleading_pairs_names_no_lower_lambda():
-    said = _summarize(np.array([0.1] * 100 + [0.65] * 60 + [0.9] * 12))
-    assert said == "too few misleading pairs: 12 of 172 pairs are in CS_0.7, 50 are needed."
+@pytest.mark.parametrize("predict", [lambda operation: 0, lambda operation: int(operation not in EXCHANGES)])
+def test_recombined_reading_of_tied_operations_names_none(predict):
+    assert "most often" not in _summarize(_build_recombined_result(predict))
 
 
-permuted = challenge_sets.get_challenge_set("permuted")
+@pytest.mark.parametrize(
+    ("right", "sources", "reading"),
+    [
+        (("sentence",), 30, ", least on double (50.0 % ["),
+        (("sentence",), 19, None),  # too few sources
+        ((), 30, None),  # a tie
+    ],
+)
+def test_negation_reading_names_operation_with_lowest_accuracy(right, sources, reading):
+    """The model predicts entailment for all pairs of the other operations."""
+    rows = [
+        (source, operation, (source, operation, mirror), label)
+        for source in range(sources)
+        for operation in ("sentence", "double")
+        for mirror in (0, 1)
+        for label in (0, 1)
+    ]
+    columns = dict(zip(("source_id", "operation", "mirror", "label"), zip(*rows, strict=True), strict=True))
+    said = _summarize(_build_result("negation", columns, [label if op in right else 0 for _, op, _, label in rows]))
+    assert reading in said if reading else "least on" not in said
+
+
+def test_exclusion_summary_states_annotator_accuracy():
+    data = DATA | {"human": {"share": 0.8, "low": 0.7, "high": 0.9, "pairs": 3}}
+    assert summarize_exclusions(data) == (
+        "10,000 rows; excluded 158 unlabelled. One annotator gives the gold label of 0.800 [0.700, 0.900] of the 3 "
+        "unchanged pairs"
+    )
+
 
 Q = 40
+PLACES = np.arange(2 * (Q + 1))
+ENTAILMENTS = SetPredictions(np.tile([0.5, 0.25, 0.25], (len(PLACES), 1)), LABELS, has_probabilities=True)
 
 
 def _build_columns(**more):
     """Return the columns of two examples with q permutations each. The gold labels are entailment and neutral."""
-    n = 2 * (Q + 1)
-    base = {
-        "source_id": ["a"] * (Q + 1) + ["b"] * (Q + 1),
-        "permutation": np.tile(np.arange(-1, Q), 2),
-        "label": np.repeat([0, 1], Q + 1),
-    }
-    sides = ("premise", "hypothesis")
-    bleu = {f"{side}_bleu_{order}": np.full(n, 1 / order) for side in sides for order in (2, 3, 4)}
-    return base | bleu | {f"{side}_words": np.full(n, 9) for side in sides} | more
+    columns = {"source_id": PLACES // (Q + 1), "permutation": PLACES % (Q + 1) - 1, "label": PLACES // (Q + 1)}
+    for side in ("premise", "hypothesis"):
+        columns |= {f"{side}_bleu_{order}": np.full(len(PLACES), 1 / order) for order in (2, 3, 4)}
+        columns[f"{side}_words"] = np.full(len(PLACES), 9)
+    return columns | more
 
 
-def _build_predictions(probability):
-    """Return predictions of entailment with the same probability for all rows."""
-    rest = (1 - probability) / 2
-    return SetPredictions(np.tile([probability, rest, rest], (2 * (Q + 1), 1)), LABELS, True)
+def _build_figures(mode):
+    scores = score_permuted(_build_columns(), ENTAILMENTS)
+    result = Result("permuted", {"mode": mode}, {"name": "m"}, DATA, scores, {})
+    group = ResultGroup("g", "snli validation", (ScoredModel(ReportModel("m", {}, False), result, None),))
+    figures = challenge_sets.get_challenge_set("permuted").build_figures(group)
+    return {figure.title: figure for figure in figures if figure is not None}
 
 
-def _build_permuted_group(scores, mode):
-    data = {"name": "snli", "split": "validation"}
-    result = Result("permuted", {"mode": mode}, {"name": "m"}, data, scores, {})
-    return ResultGroup("g", "snli validation", (ScoredModel(ReportModel("m", {}, False), result, None),))
+@pytest.mark.parametrize(
+    ("premise", "hypothesis", "expected"),
+    [
+        # original .5 and 1, permuted .5 and .7: 1.2 / 1.5 = .8, while the mean of the ratios is (1 + .7) / 2
+        (0.5, np.where(PLACES % (Q + 1) == 0, 1.0, 0.7), (0.8, 2 * Q, 0.5)),
+        # no overlap in the original order of the first example
+        (np.where(PLACES == 0, 0.0, 0.5), np.where(PLACES == 0, 0.0, 0.5), (1.0, Q, 0)),
+    ],
+)
+def test_minitree_ratio_uses_means_of_both_sentences(premise, hypothesis, expected):
+    columns = _build_columns(premise_minitree=PLACES * 0 + premise, hypothesis_minitree=hypothesis)
+    [row] = score_permuted(columns, ENTAILMENTS)["by_minitree"]
+    assert (row["low"], row["n"], row["acceptance"]) == expected
 
 
-def _list_titles(mode, columns):
-    scores = score_permuted(columns, _build_predictions(0.5))
-    return {
-        figure.title: figure
-        for figure in permuted.build_figures(_build_permuted_group(scores, mode))
-        if figure is not None
-    }
-
-
-def test_minitree_ratio_uses_means_of_both_sentences():
-    # original .5 and 1, permuted .5 and .7: 1.2 / 1.5 = .8, while the mean of the ratios is (1 + .7) / 2
-    premise, hypothesis = np.full(2 * (Q + 1), 0.5), np.where(np.tile(np.arange(Q + 1), 2) == 0, 1.0, 0.7)
-    columns = _build_columns(premise_minitree=premise, hypothesis_minitree=hypothesis)
-    [row] = score_permuted(columns, _build_predictions(0.5))["by_minitree"]
-    assert (row["low"], row["n"], row["acceptance"]) == (0.8, 2 * Q, 0.5)
-
-
-def test_pair_without_original_overlap_has_no_minitree_ratio():
-    overlap = np.where(np.arange(2 * (Q + 1)) == 0, 0.0, 0.5)  # the original order of the first example
-    columns = _build_columns(premise_minitree=overlap, hypothesis_minitree=overlap)
-    [row] = score_permuted(columns, _build_predictions(0.5))["by_minitree"]
-    assert (row["low"], row["n"]) == (1.0, Q)
-    nothing = np.full(2 * (Q + 1), np.nan)
-    assert "by_minitree" not in score_permuted(
-        _build_columns(premise_minitree=nothing, hypothesis_minitree=nothing), _build_predictions(0.5)
-    )
+def test_pairs_without_overlap_have_no_minitree_scores():
+    nothing = np.full(len(PLACES), np.nan)
+    columns = _build_columns(premise_minitree=nothing, hypothesis_minitree=nothing)
+    assert "by_minitree" not in score_permuted(columns, ENTAILMENTS)
 
 
 def test_uniform_model_has_maximum_entropy():
-    [box] = _list_titles("both", _build_columns())["Entropy of accepted permutations"].series
+    [box] = _build_figures("both")["Entropy of accepted permutations"].series
     assert [point.x for point in box.points] == ["correct in order"]  # the second example is never accepted
     # all permutations of one example have .5, .25, .25: log 2 · 1.5, divided by log 3
     share = 1.5 * np.log(2) / np.log(3)
@@ -259,9 +194,9 @@ def test_uniform_model_has_maximum_entropy():
 
 def test_clumped_mode_has_figures_of_longer_ngrams(monkeypatch):
     monkeypatch.setattr("unbag.scripts.dataset_scripts.permuted.permuted._MIN_EXAMPLES", 1)
-    assert "Acceptance by BLEU-2" in (both := _list_titles("both", _build_columns()))
+    assert "Acceptance by BLEU-2" in (both := _build_figures("both"))
     assert not {"Acceptance by BLEU-3", "Acceptance by BLEU-4"} & set(both)
-    clumped = _list_titles("clumped_50", _build_columns())
+    clumped = _build_figures("clumped_50")
     for order, place in ((2, 0.5), (3, 0.3), (4, 0.2)):
         [point] = clumped[f"Acceptance by BLEU-{order}"].series[0].points
         assert (point.x, point.estimate.value) == (place, 0.5)
