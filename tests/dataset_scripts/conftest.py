@@ -6,9 +6,8 @@ import pytest
 
 
 @pytest.fixture(autouse=True)
-def _empty_caches(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "datasets")
+def _empty_caches(empty_caches):
+    """Use empty caches in all tests of the sets."""
 
 
 @pytest.fixture

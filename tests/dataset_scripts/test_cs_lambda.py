@@ -5,7 +5,7 @@ import pytest
 
 from unbag import evaluate
 from unbag.challenge_sets import loading
-from unbag.challenge_sets.request import SetRequest, build_requested_set
+from unbag.challenge_sets.request import SetRequest
 from unbag.data.labels import LABELS
 
 VERBS = {"contradiction": ("naps", "runs"), "entailment": ("runs", "runs"), "neutral": ("sings", "walks")}
@@ -50,13 +50,6 @@ def test_every_example_is_scored_and_misleading_ones_are_found(options):
     first = rows[0]["misleading"][0]
     assert {"naps", "runs", "sings", "walks"} & {first["premise"], first["hypothesis"]}
     assert rows[0]["annotator_labels"] == [1, 1, 0]
-
-
-def test_training_pairs_are_cross_fitted(options):
-    own = options | {"data": options["train_data"][0], "folds": 3}
-    built = build_requested_set(SetRequest("cs_lambda", options=own))
-    assert len(built.config["lexical_models"]) == 3
-    assert {record["without_fold"] for record in built.config["lexical_models"]} == {f"{n} of 3" for n in range(3)}
 
 
 def test_word_model_fails_on_misleading_pairs(options, tmp_path):

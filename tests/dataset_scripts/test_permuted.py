@@ -11,12 +11,10 @@ import pytest
 from typer.testing import CliRunner
 
 from unbag import challenge_sets
-from unbag.challenge_sets import loading
+from unbag.challenge_sets import builder, loading
 from unbag.challenge_sets.builder import compute_builder_hash
-from unbag.challenge_sets.perturbations.permutation import Permuter
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.cli import app
-from unbag.data.labels import LABELS
 from unbag.data.text import tokens
 from unbag.data.text.tokens import tokenize
 
@@ -34,7 +32,7 @@ PAIRS = [
 
 @pytest.fixture
 def pairs(write_pairs):
-    return write_pairs(PAIRS, ids=[f"p{i}" for i in range(len(PAIRS))])
+    return write_pairs(PAIRS, ids=["p0", "p1", "p2", "p3"])
 
 
 def _load(pairs, **options):
@@ -46,15 +44,8 @@ def test_example_gives_original_and_q_permutations(pairs):
     assert rows["permutation"][:] == [-1, 0, 1, 2, 3] * 2
     assert rows["source_id"][:] == ["p0"] * 5 + ["p2"] * 5
     assert (rows[0]["premise"], rows[0]["hypothesis"]) == PAIRS[0][:2]
-    assert rows.features["label"].names == list(LABELS)
     assert rows.features["label"].int2str(rows["label"][:]) == ["neutral"] * 5 + ["entailment"] * 5
     assert len(set(rows["id"][:])) == 10
-
-
-def test_rows_equal_output_of_permuter(pairs):
-    row = _load(pairs)[3]
-    expected = Permuter(q=4).permute_once("p0", tokenize(PAIRS[0][0]), tokenize(PAIRS[0][1]), 2)
-    assert (row["premise"], row["hypothesis"]) == expected
 
 
 def test_minitree_overlap_is_computed_on_request(pairs, pipeline):
@@ -70,68 +61,55 @@ def test_minitree_overlap_is_computed_on_request(pairs, pipeline):
     assert by_text["premise_minitree"][:] != rows["premise_minitree"][:]
 
 
-FEW = (  # a run of int(.75 × 8) = 6 words and two others: 8 orders per sentence, 64 pairs
-    ("Two young dogs chase a very red ball", "Some small animals play with a toy today"),
-    ("Three old women wait for the last bus", "The women are waiting for a bus now"),
-)
-ENOUGH = (
-    "Two young dogs chase a red ball in the green park near here",
-    "Some small animals play with a toy outside of their house today",
-)
-
-
 def test_examples_dropped_in_mode_are_counted_and_reported(write_pairs, tmp_path):
-    few_orders = write_pairs([(*pair, "neutral") for pair in (*FEW, ENOUGH, ("A dog", "It runs"))])
-
-    def excluded(**options):
-        built = build_requested_set(SetRequest("permuted", options={"data": few_orders, "q": 70, **options}))
-        return built.data["excluded"]
-
-    assert excluded() == {"too short to permute": 1}
+    few_orders = [  # a run of int(.75 × 8) = 6 words and two others: 8 orders per sentence, 64 pairs
+        ("Two young dogs chase a very red ball", "Some small animals play with a toy today", "neutral"),
+        ("Three old women wait for the last bus", "The women are waiting for a bus now", "neutral"),
+    ]
+    enough = (
+        "Two young dogs chase a red ball in the green park near here",
+        "Some small animals play with a toy outside of their house today",
+        "neutral",
+    )
+    data = write_pairs([*few_orders, enough, ("A dog", "It runs", "neutral")])
+    request = SetRequest("permuted", options={"data": data, "q": 70})
+    assert build_requested_set(request).data["excluded"] == {"too short to permute": 1}
     reasons = {"too short to permute": 1, "with fewer than 70 different permutations": 2}
-    assert excluded(mode="clumped_75") == reasons
-    assert excluded(mode="clumped_75") == reasons, "from the cache"
+    clumped = replace(request, options={**request.options, "mode": "clumped_75"})
+    assert build_requested_set(clumped).data["excluded"] == reasons
+    # The command reads the counts from the cache.
     out = tmp_path / "set.parquet"
     options = ["-o", "mode=clumped_75", "-o", "q=70"]
-    built = CliRunner().invoke(app, ["build", "permuted", "--data", few_orders, *options, "--output", str(out)])
+    built = CliRunner().invoke(app, ["build", "permuted", "--data", data, *options, "--output", str(out)])
     assert built.exit_code == 0
     excluded = "1 too short to permute, 2 with fewer than 70 different permutations"
     told = f"1 examples, 71 rows; source: 4 rows; excluded {excluded}"
     assert told in " ".join(built.output.split())
-    record = json.loads(pq.read_schema(out).metadata[b"unbag"])
-    assert record["data"]["excluded"] == reasons
-
-
-CHINESE = ("他昨天在图书馆里看书，没有回家吃晚饭。", "他昨天没有去图书馆，他在家里睡觉，没吃饭。")
+    assert json.loads(pq.read_schema(out).metadata[b"unbag"])["data"]["excluded"] == reasons
 
 
 @pytest.fixture
 def chinese(write_pairs):
-    return write_pairs([(*CHINESE, "neutral")])
+    pair = "他昨天在图书馆里看书，没有回家吃晚饭。", "他昨天没有去图书馆，他在家里睡觉，没吃饭。"
+    return write_pairs([(*pair, "neutral")])
 
 
 def test_record_contains_chinese_tokenizer(chinese):
     request = SetRequest("permuted", options={"data": chinese, "language": "zh", "q": 2})
-    assert (
-        build_requested_set(request).config["tokenizer"]
-        == f"spaCy {version('spacy')}, blank zh, rjieba {version('rjieba')}"
-    )
-    by_character = build_requested_set(replace(request, options={**request.options, "characters": True}))
-    assert by_character.config["characters"] is True
-    assert "tokenizer" not in by_character.config
+    tokenizer = f"spaCy {version('spacy')}, blank zh, rjieba {version('rjieba')}"
+    assert build_requested_set(request).config["tokenizer"] == tokenizer
+    by_character = build_requested_set(replace(request, options={**request.options, "characters": True})).config
+    assert by_character["characters"] is True
+    assert "tokenizer" not in by_character
 
 
 def test_segmenter_version_is_part_of_cache_key(monkeypatch):
-    from unbag.challenge_sets import builder as hashing
-
-    def key():
-        return compute_builder_hash(inspect.getfile(cls), cls.BUILDER_CONFIG_CLASS, {})
-
     cls = challenge_sets.get_challenge_set("permuted").get_builder_class()
-    before = key()
-    assert key() == before
-    monkeypatch.setattr(hashing, "version", lambda name: "0.43" if name == "rjieba" else version(name))
-    assert key() != before
+    options = inspect.getfile(cls), cls.BUILDER_CONFIG_CLASS, {}
+    before = compute_builder_hash(*options)
+    assert compute_builder_hash(*options) == before
+    monkeypatch.setattr(builder, "version", lambda name: "0.43" if name == "rjieba" else version(name))
+    assert compute_builder_hash(*options) != before
 
 
 def test_missing_segmenter_error_names_extra(chinese, monkeypatch):
