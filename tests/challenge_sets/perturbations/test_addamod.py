@@ -4,11 +4,7 @@ from itertools import zip_longest
 import pytest
 
 from tests.challenge_sets.perturbations.conftest import build_parse
-from unbag.challenge_sets.perturbations.addamod import (
-    AddAmodPair,
-    AdjectiveCounts,
-    build_addamod_pair,
-)
+from unbag.challenge_sets.perturbations.addamod import AddAmodPair, AdjectiveCounts, build_addamod_pair
 
 NO_NOUNS = "fewer than two nouns that take an adjective"
 NOT_ATTESTED = "no adjective that is attested with two of its nouns"

@@ -1,36 +1,120 @@
-"""Tests of sampling from pair generators, and of the separation of training and held-out vocabulary."""
+"""Tests of sampling from pair generators, and of the two halves of the vocabulary."""
 
 from collections import Counter
 
+import numpy as np
 import pytest
 
-from unbag.baselines.natlog.labeler import NatlogLabeler, NatlogResult
+from unbag.baselines.natlog.labeler import NatlogResult
 from unbag.baselines.natlog.relations import Relation
 from unbag.challenge_sets.perturbations.augmentation import (
     MAY_FOLLOW,
     NO_PROOF,
     NOT_SYMMETRIC,
+    OFFICIAL,
     UNBALANCED,
     GeneratedPair,
     PairGenerator,
     create_reversed_generator,
     create_swapped_generator,
     get_proved_label,
-    parse_pair_kind,
     sample_generated_pairs,
 )
 from unbag.challenge_sets.perturbations.corpus_counts import count_words_and_bigrams
-from unbag.challenge_sets.perturbations.soswap import SwappedSentence, swap_subject_and_object
+from unbag.challenge_sets.perturbations.negation import TEMPLATES
+from unbag.challenge_sets.perturbations.soswap import swap_subject_and_object
 from unbag.challenge_sets.perturbations.soswap_addamod import (
     build_soswap_addamod_operators,
     iter_soswap_addamod_rows,
-    swap_within_vocabulary_half,
 )
 from unbag.challenge_sets.perturbations.substitution import Substituter, create_substituted_generator
-from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, TRAINING
+from unbag.challenge_sets.perturbations.vocabulary_split import (
+    HASHES,
+    HELD_OUT,
+    TRAINING,
+    are_in_vocabulary_half,
+    get_vocabulary_half,
+    hash_sentences,
+    is_official_sentence,
+    stem_phrase,
+)
 from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, WORD_LISTS
 from unbag.data.sources import Example
-from unbag.data.text.grammar import find_phrase_difference
+from unbag.data.text.grammar import find_phrase_difference, pluralize_noun
+
+
+def test_vocabulary_half_is_stable():
+    """The halves must not change, because a model may be tested years later and on another machine."""
+    some = "dog woman man person red blue hold ride wear".split()
+    assert [word for word in some if get_vocabulary_half(word) == TRAINING] == ["dog", "man", "red", "ride"]
+    assert {get_vocabulary_half("it is not true that"), get_vocabulary_half("no")} == {TRAINING}
+    assert {get_vocabulary_half("not"), get_vocabulary_half("n't")} == {HELD_OUT}
+
+
+@pytest.mark.parametrize(
+    "forms",
+    [
+        *("cry cries crying cried", "lie lies lying", "ride rides riding", "hug hugs hugging", "go goes going"),
+        *("dress dresses", "policewoman policewomen", "child children", "Dog dogs"),
+    ],
+)
+def test_inflected_forms_have_same_stem(forms):
+    assert len({stem_phrase(form) for form in forms.split()}) == 1
+
+
+def test_noun_and_plural_are_in_same_half():
+    nouns = {noun for each in WORD_LISTS if each.category in ("animals", "vehicles", "fruits") for noun in each.old}
+    with_plural = [noun for noun in nouns if pluralize_noun(noun) in nouns]
+    assert len(with_plural) > 20
+    assert all(get_vocabulary_half(noun) == get_vocabulary_half(pluralize_noun(noun)) for noun in with_plural)
+
+
+def test_both_halves_have_all_word_classes():
+    for chosen in (TRAINING, HELD_OUT):
+        assert any(are_in_vocabulary_half(chosen, [template]) for template in TEMPLATES)
+        pairs = [
+            (each.relation, old, new)
+            for each in (*WORD_LISTS, *NEUTRAL_LISTS)
+            for old in each.old
+            for new in each.new
+            if old != new and are_in_vocabulary_half(chosen, (old, new))
+        ]
+        assert len({relation for relation, _, _ in pairs}) == 5
+        assert len(pairs) > 150
+
+
+def test_are_in_half_mixed_pair_is_in_neither():
+    halves = [half for half in ("all", TRAINING, HELD_OUT) if are_in_vocabulary_half(half, ["dog", "woman"])]
+    assert halves == ["all"]
+
+
+@pytest.mark.nightly
+def test_hashes_match_official_files(shared):
+    from tools.official_sentences import iter_sentences
+
+    files = ("breaking_nli/breaking_nli_dataset.zip", "sicck/SICCK-Ground-Truth-apr24.csv")
+    official = sorted(set(iter_sentences([str(shared / "data" / file) for file in files])))
+    assert np.array_equal(hash_sentences(official), np.fromfile(HASHES, dtype="<u4"))
+    assert all(map(is_official_sentence, official))
+    assert is_official_sentence(official[0].upper().rstrip(".") + " !")
+
+
+def test_other_sentences_are_not_official(real_premises):
+    assert not any(map(is_official_sentence, real_premises))
+
+
+def test_pairs_contain_no_official_sentence(monkeypatch):
+    def generate(order, seed):
+        for i in order:
+            yield [GeneratedPair(f"A dog number {i}.", "A dog.", "entailment")]
+
+    monkeypatch.setattr(
+        "unbag.challenge_sets.perturbations.augmentation.is_official_sentence", lambda text: text == "A dog number 1."
+    )
+    counts = Counter()
+    made = sample_generated_pairs(PairGenerator("three", range(3), generate), epoch=0, n_pairs=4, counts=counts)
+    assert {pair.premise for pair in made} == {"A dog number 0.", "A dog number 2."}
+    assert counts[OFFICIAL] in (1, 2)
 
 
 def _sample_letters(labels, n_pairs, *, balanced):
@@ -55,13 +139,6 @@ def test_sample_epoch_prefers_rarest_label_or_limits_each_to_half():
     assert {pair.label for pair in made} == {"C"}
 
 
-def test_pair_kind_is_parsed_from_unique_id():
-    made, _ = _sample_letters(["C"] * 3, 7, balanced=False)
-    assert len({pair.source_id for pair in made}) == 7
-    assert {parse_pair_kind(pair.source_id) for pair in made} == {"letters"}
-    assert parse_pair_kind("snli-train-3#1") is parse_pair_kind("17#0") is None
-
-
 @pytest.mark.nightly
 def test_training_pairs_share_no_word_with_held_out_half(parser, real_premises, real_adjectives):
     examples = [Example(str(i), text, "", "neutral") for i, text in enumerate(real_premises)]
@@ -84,16 +161,6 @@ def test_training_pairs_share_no_word_with_held_out_half(parser, real_premises, 
         assert training
         assert held_out
         assert training.isdisjoint(held_out)
-
-
-def test_swaps_of_both_halves_are_some_of_all_swaps(real_parses):
-    every, training, held_out = swaps = [
-        {swap for parse in real_parses if isinstance(swap := swap_within_vocabulary_half(parse, half), SwappedSentence)}
-        for half in ("all", TRAINING, HELD_OUT)
-    ]
-    assert min(map(len, swaps)) > 0
-    assert training | held_out < every
-    assert training.isdisjoint(held_out)
 
 
 PAIRS = [
@@ -147,13 +214,3 @@ def test_proved_label_of_independence_is_none():
     neutral = {relation for relation, label in labels.items() if label == "neutral"}
     assert neutral == {Relation.REVERSE_ENTAILMENT, Relation.COVER}
     assert None not in labels.values()
-
-
-def test_real_reversed_pairs_have_proved_labels(parser, wordnet):
-    labeller = NatlogLabeler(parser, wordnet, wordnet.identity)
-    pairs = [PAIRS[3], Example("e", "A dog is not barking.", "A dog is barking.", "contradiction")]
-    made = sample_generated_pairs(create_reversed_generator(pairs, labeller), epoch=0, n_pairs=2)
-    assert sorted(pair[1:4] for pair in made) == [
-        ("A dog barks.", "A poodle barks.", "neutral"),
-        ("A dog is barking.", "A dog is not barking.", "contradiction"),
-    ]

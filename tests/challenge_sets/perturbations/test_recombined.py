@@ -174,18 +174,10 @@ def test_row_depends_only_on_example_pool_and_seed(real_rows, real_examples, rea
     assert list(again.values()) != list(other.values())
 
 
-@pytest.fixture(scope="module")
-def examples(real_examples):
-    return real_examples[:1_700]
-
-
-@pytest.fixture(scope="module")
-def generator(examples, parser):
-    return create_recombined_generator(examples, parser)
-
-
-def test_recombined_pairs_are_rows_of_set(generator, examples, parser):
+def test_recombined_pairs_are_rows_of_set(real_examples, parser):
     """A supported claim is entailed. Exchanged claims and removed evidence are neutral."""
+    examples = real_examples[:1_700]
+    generator = create_recombined_generator(examples, parser)
     usable = (example for example in examples if not is_official_sentence(example.premise))
     pool = build_sentence_pool(draw_filler_sentences(usable), parser)
     counts = Counter()
@@ -202,16 +194,8 @@ def test_recombined_pairs_are_rows_of_set(generator, examples, parser):
     assert counts[SUPPORTED] > 3
 
 
-def test_recombined_pairs_depend_on_epoch_and_seed(generator):
-    first, again, next_epoch, other_seed = (
-        [pair[1:3] for pair in sample_generated_pairs(generator, epoch=epoch, n_pairs=12, seed=seed)]
-        for epoch, seed in ((0, 1), (0, 1), (1, 1), (0, 2))
-    )
-    assert first == again
-    assert first not in (next_epoch, other_seed)
-
-
-def test_recombined_documents_have_no_official_sentence(examples, parser, monkeypatch):
+def test_recombined_documents_have_no_official_sentence(real_examples, parser, monkeypatch):
+    examples = real_examples[:1_700]
     official = set(sorted({example.premise for example in examples})[::2])
     module = "unbag.challenge_sets.perturbations.recombined"
     monkeypatch.setattr(f"{module}.is_official_sentence", official.__contains__)
