@@ -18,7 +18,6 @@ from unbag.cli import app
 from unbag.data.predictions import SetPredictions
 from unbag.evaluation import report_examples
 from unbag.evaluation.evaluator import evaluate_all
-from unbag.integrations.harness.export import export_tasks
 from unbag.integrations.harness.tasks import HarnessTask, build_scoring_source
 from unbag.reports import html, terminal
 from unbag.scoring.nested import iter_estimates
@@ -166,9 +165,12 @@ def test_order_blind_model_has_no_skill_and_all_views_exist(name, request_of, tm
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert described.question in unescape(page)
     assert "<svg" in page
-    assert f"def {described.score_function.__name__}(" in build_scoring_source(
-        [HarnessTask(name, "org/sets", None, "test")]
-    )
+    exported = {"__name__": "exported"}
+    exec(build_scoring_source([HarnessTask(name, "org/sets", None, "test")]), exported)
+    assert set(exported["HIGHER_IS_BETTER"][name]) == {
+        each.name for each in described.list_metrics_with_role("harness")
+    }
+    assert described.score_function.__name__ in exported
 
 
 def test_external_set_is_listed_and_in_suite(installed_package):
@@ -181,15 +183,3 @@ def test_external_set_is_listed_and_in_suite(installed_package):
     assert not has_evaluation_order[suite.index("capitals")]
     assert has_evaluation_order == sorted(has_evaluation_order, reverse=True)
     assert selection.apply_suite_sample(selection.build_suite_request("capitals")).max_examples == 5
-
-
-def test_external_set_is_exported_with_its_metric(installed_package, tmp_path):
-    requests = [SetRequest("plain", options={"data": "few.jsonl"})]
-    requests += [SetRequest("capitals", options={"data": "few.jsonl", "marks": 2})]
-    export_tasks("lm-eval", requests, tmp_path / "tasks")
-    written = {"__name__": "written"}
-    exec((tmp_path / "tasks" / "unbag_scores.py").read_text(), written)
-    records = [{"label": 1, "predicted": 1}, {"label": 0, "predicted": -1}]
-    assert written["SCORES_OF"]["capitals"](records) == {"accuracy": 0.5}
-    assert written["COLUMNS"] == {"plain": (), "capitals": ()}
-    assert "unbag_capitals" in (tmp_path / "tasks" / "unbag.yaml").read_text()

@@ -66,14 +66,15 @@ def _mark_unanswered(answers, *places):
     return answers._replace(unanswered=np.isin(np.arange(len(answers.probabilities)), places))
 
 
-def test_abstained_example_shows_no_answer(sicck_rows):
+def test_abstained_example_shows_no_answer():
     [shown] = _select("plain", _build_pairs(1), _mark_unanswered(_build_predictions("contradiction"), 0))
     assert (shown.gold, shown.answer, shown.probability, shown.outcome) == ("neutral", "none", None, "wrong")
     both = _build_pairs(2, source_id=["a", "a"], swapped=[False, True])
     [shown] = _select("swapped", both, _mark_unanswered(_build_predictions("neutral", "neutral"), 0, 1))
     assert (shown.answer, shown.before) == ("none", OriginalPrediction("as given", "none", None))
-    labels = _build_predictions("neutral", "entailment", "neutral", "neutral")
-    [shown] = _select("sicck", sicck_rows, _mark_unanswered(labels, 0))
+    modified = dict.fromkeys(("modifier", "part", "position", "relation"), ["none"] * 2)
+    rows = _build_pairs(2, pair=["p", "p"], reverse=[False, True], four_way=["reverse_entailment", None], **modified)
+    [shown] = _select("sicck", rows, _mark_unanswered(_build_predictions("neutral", "entailment"), 0))
     assert (shown.kind, shown.gold, shown.answer) == ("most confident wrong", "reverse_entailment", "none")
 
 
@@ -123,35 +124,6 @@ def test_swapped_shows_change_with_original_prediction():
         ("right, then wrong", "r1", "wrong", OriginalPrediction("as given", "neutral", 0.8)),
         ("wrong, then right", "r3", "right", OriginalPrediction("as given", "entailment", 0.8)),
     ]
-
-
-def test_breaking_nli_shows_at_most_two_per_category():
-    rows = _build_pairs(4, category=["a", "a", "a", "b"], replaced=["Premise"] * 4, replacement=["hypothesis"] * 4)
-    answers = _build_predictions(*[("entailment", share) for share in (0.7, 0.8, 0.9, 0.6)])
-    shown = _select("breaking_nli", rows, answers)
-    assert [each.id for each in shown] == ["r2", "r1", "r3"]
-    assert _list_marked_words(*shown[0].lines) == ["Premise", "Hypothesis"]
-
-
-@pytest.fixture
-def sicck_rows():
-    return _build_pairs(
-        4,
-        pair=["p", "p", "q", "q"],
-        reverse=[False, True, False, True],
-        four_way=["reverse_entailment", "forward_entailment", None, None],
-        modifier=["number", "number", "none", "none"],
-        part=["subject"] * 4,
-        position=["premise"] * 4,
-        relation=["RE", "FE", "equivalence", "equivalence"],
-    )
-
-
-def test_sicck_reads_four_way_predictions_by_reverse_rule(sicck_rows):
-    [shown] = _select("sicck", sicck_rows, _build_predictions("neutral", "entailment", "neutral", "neutral"))
-    assert (shown.kind, shown.gold) == ("most confident right", "reverse_entailment")
-    assert shown.answer == "reverse_entailment"
-    assert [line.marks != () for line in shown.lines] == [True, False]
 
 
 def test_candidates_are_shortest_rows_for_every_model():

@@ -136,11 +136,6 @@ def test_few_examples_are_scored_in_fewer_partitions():
     assert "inconclusive: too few pairs" in RESNLI.summarize_result(_build_result(scores))
 
 
-def test_two_label_model_is_scored_on_entailment_or_not():
-    scores = RESNLI.score_rows(ROWS, _build_predictions([0, 1, 1, 1], TWO_WAY))
-    assert scores["accuracy"].value == 0.75
-
-
 def _build_result(scores, **model):
     data = {"name": "snli", "split": "train+validation+test", "rows": 570_152, "excluded": {}}
     return Result("resnli", {}, {"name": "an-organisation/a-model-with-quite-a-long-name"} | model, data, scores, {})
