@@ -7,7 +7,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.fake_hub.client_process import runs_in
-from unbag.baselines.lexical import embeddings
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.failures import EvaluationFailure
 from unbag.challenge_sets.request import SetRequest, build_requested_set, export_challenge_set
@@ -102,17 +101,6 @@ def test_sick_is_reordered_from_all_splits(tmp_path):
     assert all(row["id"].startswith(f"sick-{row['source_split']}-") for row in test)
     [name, commit] = made.challenge_set.describe_provenance(made)["embeddings"].split("@")
     assert (name, len(commit)) == (fixture, 40)
-
-
-@runs_in("shared_hub_client")
-def test_missing_hub_embeddings_error_names_them():
-    import pytest
-
-    with pytest.raises(
-        ValueError,
-        match="embeddings nobody/nothing: expected a repository on the Hub, got none; check the spelling, or if ",
-    ):
-        embeddings.find_embeddings("nobody/nothing")
 
 
 def test_ids_must_be_unique_over_splits(pairs, words):
