@@ -130,11 +130,9 @@ def test_only_large_row_groups_are_split(tmp_path):
 def test_only_row_groups_of_range_are_read(tmp_path, monkeypatch):
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"a": range(100)}), path, row_group_size=10)
-    asked = []
-    batches = pq.ParquetFile.iter_batches
-    monkeypatch.setattr(
-        pq.ParquetFile, "iter_batches", lambda self, **how: asked.extend(how["row_groups"]) or batches(self, **how)
-    )
+    asked, batches = [], pq.ParquetFile.iter_batches
+    watched = lambda self, **how: asked.extend(how["row_groups"]) or batches(self, **how)  # noqa: E731
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", watched)
     assert [row.values["a"] for row in DataFile(path).read(38, 52)] == list(range(38, 52))
     assert asked == [3, 4, 5]
     assert list(DataFile(path).read(7, 7)) == []

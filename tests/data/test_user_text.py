@@ -7,7 +7,6 @@ from unbag.challenge_sets import loading, selection
 from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.challenge_sets.requirements import UnsuitablePairsError
 from unbag.challenge_sets.selection import PairSelection
-from unbag.data.text.paragraphs import iter_markdown_paragraphs
 from unbag.data.text.sentences import find_character_exclusion_reason
 from unbag.data.user_text import list_text_files, open_text
 from unbag.hub.dataset import build_dataset_upload, choose_config_name
@@ -49,15 +48,6 @@ def _write(path, text):
     return str(path)
 
 
-def test_markdown_code_headings_and_tables_are_dropped():
-    assert list(iter_markdown_paragraphs(MARKDOWN.splitlines())) == [
-        "The old farmer fed the hungry goat in the barn. Did he also feed the small dog today?",
-        "A young girl painted the wooden fence near the house.",
-        "Too short.",
-        "The old farmer fed the hungry goat in the barn.",
-    ]
-
-
 @pytest.mark.parametrize(("words", "is_used"), [(4, False), (5, True), (40, True), (41, False)])
 def test_form_exclusion_limits_number_of_words(words, is_used):
     sentence = " ".join(["Dogs", *["sleep"] * (words - 2), "here."])
@@ -65,6 +55,7 @@ def test_form_exclusion_limits_number_of_words(words, is_used):
 
 
 def test_markdown_file_gives_sentences_and_exclusion_counts(pipeline, tmp_path):
+    """Code, headings and tables are dropped. Other excluded sentences are counted."""
     source = open_text([_write(tmp_path / "farm.md", MARKDOWN)], pipeline=pipeline)
     examples = list(source.iter_examples())
     assert [example.premise for example in examples] == KEPT
@@ -93,13 +84,10 @@ def test_text_revision_depends_on_content_not_folder(tmp_path):
     assert open_text([_write(tmp_path / "x.txt", "Another text.")]).revision != open_text([one]).revision
 
 
-def test_german_text_is_rejected_with_one_error(pipeline, tmp_path):
+def test_german_text_and_missing_text_column_are_rejected(pipeline, tmp_path):
     text = "Der alte Bauer hat die Ziege im Stall gefüttert und danach den Hund gesucht. " * 10
     with pytest.raises(DataError, match="expected English text"):
         list(open_text([_write(tmp_path / "a.txt", text)], pipeline=pipeline).iter_examples())
-
-
-def test_missing_text_column_error_names_option(tmp_path):
     with pytest.raises(DataError, match="--columns text="):
         open_text([_write(tmp_path / "a.csv", "x,y\n1,2\n")])
 
@@ -111,22 +99,18 @@ def test_text_folder_lists_files_sorted(tmp_path):
         list_text_files([names[2]])
 
 
-def test_text_with_data_or_other_language_is_rejected(tmp_path):
+def test_text_with_other_pairs_language_or_set_is_rejected(tmp_path):
     text = [_write(tmp_path / "a.txt", "x")]
-    with pytest.raises(OptionError, match="expected one source"):
-        PairSelection(text=text, data="pairs.csv").build_requests(["recombined"])
-    with pytest.raises(OptionError, match="language: expected en"):
-        PairSelection(text=text, language="de").build_requests(["recombined"])
-
-
-def test_set_that_needs_labels_rejects_text(tmp_path):
-    assert (
-        {"soswap_addamod", "breaking_nli", "recombined", "negation"}
-        <= set(selection.list_suite_sets(from_text=True))
-        < set(selection.list_suite_sets())
-    )
+    for options, message in (
+        ({"data": "pairs.csv"}, "expected one source"),
+        ({"language": "de"}, "language: expected en"),
+    ):
+        with pytest.raises(OptionError, match=message):
+            PairSelection(text=text, **options).build_requests(["recombined"])
+    suite = set(selection.list_suite_sets(from_text=True))
+    assert {"soswap_addamod", "breaking_nli", "recombined", "negation"} <= suite < set(selection.list_suite_sets())
     with pytest.raises(UnsuitablePairsError, match="expected labelled pairs"):
-        loading.create_builder("permuted", text=[_write(tmp_path / "a.txt", "x")])
+        loading.create_builder("permuted", text=text)
 
 
 def test_soswap_from_text_counts_exclusions(pipeline, tmp_path):
@@ -152,9 +136,8 @@ def test_breaking_nli_from_text_adds_number_pairs(pipeline, tmp_path, monkeypatc
     # The word lists of captions would also change the number, and exchange the town.
     assert {row["category"] for row in rows} <= {*numbers, "antonyms", "synonyms", "hypernyms"}
     pair = {"premise": f"{sentence} A man sleeps.", "hypothesis": "A woman sleeps.", "label": "contradiction"}
-    pairs = build_requested_set(
-        SetRequest("breaking_nli", None, {"data": _write(tmp_path / "pairs.jsonl", json.dumps(pair))})
-    )
+    data = _write(tmp_path / "pairs.jsonl", json.dumps(pair))
+    pairs = build_requested_set(SetRequest("breaking_nli", None, {"data": data}))
     assert set(pairs.rows["category"]).isdisjoint(numbers)
 
 
@@ -182,16 +165,19 @@ def test_text_dataset_is_named_by_files_and_needs_license(pipeline, tmp_path):
         build_dataset_upload([request], "me/farm", tmp_path)
 
 
-def test_text_exclusions_are_counted_in_sentences(pipeline, tmp_path):
-    with pytest.raises(UnsuitablePairsError, match=r"none of the sentences .* excluded 1 shorter than 5 words"):
-        build_requested_set(
-            SetRequest("soswap_addamod", None, {"text": [_write(tmp_path / "a.txt", "Hello.")], "pipeline": pipeline})
-        )
-
-
-def test_build_recombined_from_a_short_text_names_the_reasons(pipeline, tmp_path):
-    file = _write(tmp_path / "farm.md", MARKDOWN)
-    options = {"text": [file], "pipeline": pipeline, "k": "1,2"}
-    words = r"none of the sentences .* 2 whose claim has no argument to exchange; most frequent reasons: \D+ \(\d\)"
+@pytest.mark.parametrize(
+    ("name", "text", "options", "words"),
+    [
+        ("soswap_addamod", "Hello.", {}, "none of the sentences .* excluded 1 shorter than 5 words"),
+        (
+            "recombined",
+            MARKDOWN,
+            {"k": "1,2"},
+            r"none of the sentences .* 2 whose claim has no argument to exchange; most frequent reasons: \D+ \(\d\)",
+        ),
+    ],
+)
+def test_unsuitable_text_error_names_the_reasons(pipeline, tmp_path, name, text, options, words):
+    files = [_write(tmp_path / "farm.md", text)]
     with pytest.raises(UnsuitablePairsError, match=words):
-        build_requested_set(SetRequest("recombined", None, options))
+        build_requested_set(SetRequest(name, None, {"text": files, "pipeline": pipeline, **options}))

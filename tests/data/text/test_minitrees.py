@@ -15,49 +15,38 @@ def _build_trees(definition):
     return made
 
 
-@pytest.fixture
-def trees_of_code():
-    return _build_trees("code")
+BY_CODE, BY_TEXT = _build_trees("code"), _build_trees("text")
 
 
-@pytest.fixture
-def trees_of_text():
-    return _build_trees("text")
-
-
-def test_word_profile_pools_neighbors_of_occurrences(trees_of_code):
+def test_word_profile_pools_neighbors_of_occurrences():
     # neighbors of dog: the, old | a, sleeps, with the tags ADJ, DET, DET, VERB
     expected = np.zeros(17)
     expected[[TAGS.index(tag) for tag in ("ADJ", "DET", "VERB")]] = (1 / 4, 1 / 2, 1 / 4)
-    assert trees_of_code.compute_tag_distributions(["dog"])[0] == pytest.approx(expected)
+    assert BY_CODE.compute_tag_distributions(["dog"])[0] == pytest.approx(expected)
     # neighbors of the: cat, sees | cat, sees, old, dog; NOUN or VERB in all but one
-    assert trees_of_code.compute_tag_distributions(["the"])[0, TAGS.index("NOUN")] == pytest.approx(3 / 6)
-    assert trees_of_code.compute_tag_distributions(["the"]).sum() == pytest.approx(1)
+    [found] = BY_CODE.compute_tag_distributions(["the"])
+    assert found[TAGS.index("NOUN")] == pytest.approx(3 / 6)
+    assert found.sum() == pytest.approx(1)
 
 
-def test_text_profile_is_mean_over_occurrences(trees_of_text):
-    trees_of_code = trees_of_text
+def test_text_profile_is_mean_over_occurrences():
     in_cat, in_dog = (compute_neighbor_distributions(encode_tags([tag for _, tag in tagged])) for tagged in (CAT, DOG))
-    assert trees_of_code.compute_tag_distributions(["dog"])[0] == pytest.approx((in_cat[5] + in_dog[1]) / 2)
-    # "The" and "the" are one word
-    assert trees_of_code.compute_tag_distributions(["the"])[0] == pytest.approx((in_cat[0] + in_cat[3]) / 2)
-    assert trees_of_code.compute_tag_distributions(["unheard-of"]).sum() == 0
-    assert "THE" in trees_of_code
-    assert "unheard-of" not in trees_of_code
+    found = BY_TEXT.compute_tag_distributions(["dog", "the", "unheard-of"])
+    assert found[0] == pytest.approx((in_cat[5] + in_dog[1]) / 2)
+    assert found[1] == pytest.approx((in_cat[0] + in_cat[3]) / 2)  # "The" and "the" are one word
+    assert found[2].sum() == 0
+    assert "THE" in BY_TEXT
+    assert "unheard-of" not in BY_TEXT
 
 
-def test_vectorized_permutations_equal_single_ones(trees_of_text):
-    trees_of_code = trees_of_text
+def test_vectorized_permutations_equal_single_ones():
     rng = np.random.default_rng(0)
-    orders = np.stack([rng.permutation(len(CAT)) for _ in range(20)])
-    found = trees_of_code.compute_permuted_signatures(CAT, orders)
-    table = trees_of_code.compute_table()
+    orders = np.stack([np.arange(len(CAT)), *(rng.permutation(len(CAT)) for _ in range(20))])
+    found = BY_TEXT.compute_permuted_signatures(CAT, orders)
     for order, signature in zip(orders, found, strict=True):
         words, tags = zip(*(CAT[place] for place in order), strict=True)
-        assert signature == compute_sentence_signature(words, tags, table, definition="text")
-    assert trees_of_code.compute_signature(CAT) == compute_sentence_signature(
-        *zip(*CAT, strict=True), table, definition="text"
-    )
+        assert signature == compute_sentence_signature(words, tags, BY_TEXT.compute_table(), definition="text")
+    assert BY_TEXT.compute_signature(CAT) == found[0]
     assert len(set(found)) > 1
 
 
@@ -70,42 +59,34 @@ class _Tagger:
         return {sentence: known[sentence] for sentence in sentences}
 
 
-def test_signature_equals_standalone_module(trees_of_code):
+def _compute_terms(trees, *arguments):
+    return MiniTreeRatioCalculator(trees, _Tagger()).compute_terms(*arguments)
+
+
+def test_signature_equals_standalone_module():
     for tagged in (CAT, DOG, _Tagger().tag(["tac"])["tac"]):
-        signature = compute_sentence_signature(*zip(*tagged, strict=True), trees_of_code.compute_table())
-        assert trees_of_code.compute_signature(tagged) == signature
-    assert trees_of_code.compute_signature(DOG, k=2) != trees_of_code.compute_signature(DOG, k=4)
+        signature = compute_sentence_signature(*zip(*tagged, strict=True), BY_CODE.compute_table())
+        assert BY_CODE.compute_signature(tagged) == signature
+    assert BY_CODE.compute_signature(DOG, k=2) != BY_CODE.compute_signature(DOG, k=4)
 
 
-def test_permuted_sentence_is_tagged_again(trees_of_code):
-    orders = [np.array([[5, 0, 2, 4, 1, 3]]), np.zeros((0, 3), dtype=np.int64)]
-    cat, dog = MiniTreeRatioCalculator(trees_of_code, _Tagger()).compute_terms(["cat", "dog"], [["tac"], []], orders)
+def test_permuted_sentence_is_tagged_again():
+    orders = [np.array([[5, 0, 2, 4, 1, 3]]), np.zeros((0, 3), dtype=np.int64), np.zeros((0, 2), dtype=np.int64)]
+    cat, dog, odd = _compute_terms(BY_CODE, ["cat", "dog", "odd"], [["tac"], [], []], orders)
     again = _Tagger().tag(["tac"])["tac"]
-    assert cat.tolist() == [trees_of_code.compute_signature(CAT), trees_of_code.compute_signature(again)]
+    assert cat.tolist() == [BY_CODE.compute_signature(CAT), BY_CODE.compute_signature(again)]
     in_its_own_tags = tuple(CAT[place] for place in orders[0][0])
-    assert trees_of_code.compute_signature(again) != trees_of_code.compute_signature(in_its_own_tags)
-    assert dog.tolist() == [trees_of_code.compute_signature(DOG)]
-    [odd] = MiniTreeRatioCalculator(trees_of_code, _Tagger()).compute_terms(
-        ["odd"], [[]], [np.zeros((0, 2), dtype=np.int64)]
-    )
+    assert BY_CODE.compute_signature(again) != BY_CODE.compute_signature(in_its_own_tags)
+    assert dog.tolist() == [BY_CODE.compute_signature(DOG)]
     assert odd.tolist() == [0.0]  # unknown words have an overlap of 0
 
 
-def test_text_definition_moves_tags_with_words(trees_of_text):
+def test_text_definition_moves_tags_with_words():
     orders = [np.array([[1, 0, 2, 3, 4, 5], [5, 4, 3, 2, 1, 0]]), np.array([[0, 1, 2]]), np.array([[1, 0]])]
-    cat, dog, odd = MiniTreeRatioCalculator(trees_of_text, _Tagger()).compute_terms(
-        ["cat", "dog", "odd"], [["", ""], [""], [""]], orders
-    )
-    assert cat.tolist() == [
-        trees_of_text.compute_signature(CAT),
-        *trees_of_text.compute_permuted_signatures(CAT, orders[0]),
-    ]
-    assert dog.tolist() == [trees_of_text.compute_signature(DOG)] * 2
+    cat, dog, odd = _compute_terms(BY_TEXT, ["cat", "dog", "odd"], [["", ""], [""], [""]], orders)
+    permuted = BY_TEXT.compute_permuted_signatures(CAT, orders[0])
+    assert cat.tolist() == [BY_TEXT.compute_signature(CAT), *permuted]
+    assert dog.tolist() == [BY_TEXT.compute_signature(DOG)] * 2
     assert np.isnan(odd).all()  # all its words are unknown
-
-
-def test_text_definition_requires_same_tokens(trees_of_text):
-    [found] = MiniTreeRatioCalculator(trees_of_text, _Tagger()).compute_terms(
-        ["dog"], [[""]], [np.array([[3, 1, 2, 0]])]
-    )
-    assert np.isnan(found).all()
+    [found] = _compute_terms(BY_TEXT, ["dog"], [[""]], [np.array([[3, 1, 2, 0]])])
+    assert np.isnan(found).all(), "other tokens"

@@ -11,13 +11,8 @@ def test_parse_equals_spacy_for_each_token(pipeline, parser):
     [parse] = parser.parse([SENTENCE])
     doc = spacy.load(pipeline)(SENTENCE)
     for i, token in enumerate(doc):
-        assert (parse.words[i], parse.lemmas[i], parse.tags[i], parse.heads[i], parse.deps[i]) == (
-            token.text,
-            token.lemma_,
-            token.tag_,
-            token.head.i,
-            token.dep_,
-        )
+        found = (parse.words[i], parse.lemmas[i], parse.tags[i], parse.heads[i], parse.deps[i])
+        assert found == (token.text, token.lemma_, token.tag_, token.head.i, token.dep_)
         assert parse.subtree(i) == [below.i for below in token.subtree]
         assert parse.children(i) == [child.i for child in token.children]
     assert str(parse) == SENTENCE
