@@ -5,6 +5,7 @@ import torch
 from torch.nn.functional import conv1d, conv2d, one_hot
 
 from tests.models.tiny_models import PAIRS, TEXT_VARIANTS, encode, tiny_model, tiny_tokenizer
+from unbag.models.dam import IntraAttention
 
 PAIR = PAIRS[0]
 
@@ -19,36 +20,13 @@ def get_sentence_vectors(network):
     return vectors(network, PAIR[0]), vectors(network, PAIR[1])
 
 
-def step(weights, x, h, c):
-    """Take one step of an LSTM (Hochreiter & Schmidhuber 1997), torch's order of gates: i, f, g, o."""
-    w_ih, w_hh, b_ih, b_hh = weights
-    i, f, g, o = (w_ih @ x + b_ih + w_hh @ h + b_hh).chunk(4)
-    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-    return o.sigmoid() * c.tanh(), c
+def read_bilstm(reader, xs, state=None):
+    """Return the outputs of torch's LSTM at each token, and the last states (h, c) of both directions."""
+    outputs, last = reader.lstm(torch.stack(xs), state)
+    return list(outputs), last
 
 
-def read_bilstm(reader, xs, states=None):
-    """Return the outputs at each token, and the last states of both directions."""
-    lstm = reader.lstm
-    names = [
-        [f"{name}_l0{suffix}" for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
-        for suffix in ("", "_reverse")
-    ]
-    outputs, last = [], []
-    for direction, order in enumerate((range(len(xs)), range(len(xs) - 1, -1, -1))):
-        weights = [getattr(lstm, name) for name in names[direction]]
-        zero = torch.zeros(lstm.hidden_size)
-        h, c = (zero, zero) if states is None else states[direction]
-        found = {}
-        for t in order:
-            h, c = step(weights, xs[t], h, c)
-            found[t] = h
-        outputs.append(found)
-        last.append((h, c))
-    return [torch.cat([outputs[0][t], outputs[1][t]]) for t in range(len(xs))], last
-
-
-def read_position_wise(reader, xs, states=None):
+def read_position_wise(reader, xs, state=None):
     return [(reader.linear.weight @ x + reader.linear.bias).relu() for x in xs], None
 
 
@@ -75,22 +53,16 @@ def combine_vectors(u, v):
     return torch.cat([u, v, abs(u - v), u * v])
 
 
-def softmax(scores):
-    weights = [torch.exp(score) for score in scores]
-    return [weight / sum(weights) for weight in weights]
+def weigh(scores, xs):
+    """Return the sum of vectors, weighted by the softmax of their scores."""
+    return torch.stack(scores).softmax(dim=0) @ torch.stack(xs)
 
 
 def align(a, b, score):
-    """Align each token of either sentence: Chen et al. 2017, equations 11 to 13."""
-    e = [[score(i, j) for j in range(len(b))] for i in range(len(a))]
-    to_b = [softmax(row) for row in e]
-    to_a = [softmax([e[i][j] for i in range(len(a))]) for j in range(len(b))]
-    return (
-        [sum(w * y for w, y in zip(weights, b, strict=True)) for weights in to_b],
-        [sum(w * x for w, x in zip(weights, a, strict=True)) for weights in to_a],
-        to_b,
-        to_a,
-    )
+    """Align each token of either sentence, and return the weights: Chen et al. 2017, equations 11 to 13."""
+    e = torch.stack([torch.stack([score(i, j) for j in range(len(b))]) for i in range(len(a))])
+    to_b, to_a = e.softmax(dim=1), e.T.softmax(dim=1)
+    return list(to_b @ torch.stack(b)), list(to_a @ torch.stack(a)), to_b, to_a
 
 
 def compare(own, other):
@@ -111,7 +83,7 @@ def infersent(network):
 
 
 def bilstm_last(network):
-    u, v = (torch.cat([h for h, _ in read_bilstm(network.reader, xs)[1]]) for xs in get_sentence_vectors(network))
+    u, v = (read_bilstm(network.reader, xs)[1][0].flatten() for xs in get_sentence_vectors(network))
     return mlp(network.classifier, combine_vectors(u, v))
 
 
@@ -157,10 +129,9 @@ def dam(network):
         middle = network.intra.distance
         read = []
         for i, x in enumerate(xs):
-            scores = [
-                f[i] @ f[j] + network.intra.bias[middle + max(-middle, min(middle, i - j))] for j in range(len(xs))
-            ]
-            read.append(torch.cat([x, sum(w * y for w, y in zip(softmax(scores), xs, strict=True))]))
+            biases = [network.intra.bias[middle + max(-middle, min(middle, i - j))] for j in range(len(xs))]
+            scores = [f[i] @ other + bias for other, bias in zip(f, biases, strict=True)]
+            read.append(torch.cat([x, weigh(scores, xs)]))
         return read
 
     a, b = map(words, get_sentence_vectors(network))
@@ -179,9 +150,8 @@ def esim(network):
     to_b, to_a, _, _ = align(a, b, lambda i, j: a[i] @ b[j])
     pooled = []
     for own, other in ((a, to_b), (b, to_a)):
-        outputs, _ = get_reader(network)(
-            network.compose, [mlp([network.project], m).relu() for m in compare(own, other)]
-        )
+        compared = [mlp([network.project], m).relu() for m in compare(own, other)]
+        outputs, _ = get_reader(network)(network.compose, compared)
         pooled += [pool_mean(outputs), pool_max(outputs)]
     return mlp(network.classifier, torch.cat(pooled))
 
@@ -207,10 +177,7 @@ def dr_bilstm(network):
 
 
 def kim(network):
-    """Chen et al. 2018, sections 3.3 to 3.5: λ for related words, and relations in inference and pooling.
-
-    In the authors' code, the composition also reads the relations.
-    """
+    """Chen et al. 2018, sections 3.3 to 3.5; in the authors' code, the composition also reads the relations."""
     ids = [tiny_tokenizer()(sentence)["input_ids"] for sentence in PAIR]
     size = network.config.vocab_size
     known = dict(zip(network.embeddings.related.tolist(), network.embeddings.relation, strict=True))
@@ -236,8 +203,7 @@ def kim(network):
         outputs, _ = read_bilstm(network.compose, inputs)
         pooled += [pool_mean(outputs), pool_max(outputs)]
         if network.config.pool_relations:
-            weights = softmax([mlp(network.weigh, each)[0] for each in r])
-            pooled.append(sum(w * x for w, x in zip(weights, outputs, strict=True)))
+            pooled.append(weigh([mlp(network.weigh, each)[0] for each in r], outputs))
     return mlp(network.classifier, torch.cat(pooled))
 
 
@@ -251,9 +217,8 @@ def diin(network):
         convolution = network.characters.convolution
         characters = conv1d(spelt[None], convolution.weight, convolution.bias, padding=2)[0].relu().max(dim=1).values
         match = number > 2 and any(other > 2 and tables.stem[number] == tables.stem[other] for other in others)
-        x = torch.cat(
-            [tables.words.weight[number], characters, one_hot(tables.tag[number], config.tags), torch.tensor([match])]
-        )
+        tag = one_hot(tables.tag[number], config.tags)
+        x = torch.cat([tables.words.weight[number], characters, tag, torch.tensor([match])])
         for layer in network.highway:
             gate = mlp([layer.gate], x).sigmoid()
             x = gate * mlp([layer.change], x).relu() + (1 - gate) * x
@@ -263,14 +228,9 @@ def diin(network):
         encoded = []
         for x in xs:
             scores = [(encoder.other.weight @ y + encoder.both.vector @ (x * y))[0] for y in xs]
-            attended = sum(w * y for w, y in zip(softmax(scores), xs, strict=True))
-            pair = torch.cat([x, attended])
-            z, r, f = (
-                mlp([encoder.new], pair).tanh(),
-                mlp([encoder.keep], pair).sigmoid(),
-                mlp([encoder.add], pair).sigmoid(),
-            )
-            encoded.append(r * x + f * z)
+            pair = torch.cat([x, weigh(scores, xs)])
+            r, f = (mlp([gate], pair).sigmoid() for gate in (encoder.keep, encoder.add))
+            encoded.append(r * x + f * mlp([encoder.new], pair).tanh())
         return encoded
 
     p, h = (
@@ -328,14 +288,10 @@ def test_logits_equal_equations_of_paper(name, options):
 
 def test_far_distances_share_one_bias():
     """Parikh et al. 2016, section 3.4: "all distances greater than 10 words share the same bias"."""
-    from unbag.models.dam import IntraAttention
-
     attention = IntraAttention(2, distance=1, dropout=0.0)
     with torch.no_grad():
-        for layer in attention.project:
-            if isinstance(layer, torch.nn.Linear):
-                layer.weight.zero_()
-                layer.bias.zero_()
+        for parameter in attention.project.parameters():
+            parameter.zero_()
         # of words after, the word itself, and words before
         attention.bias.copy_(torch.log(torch.tensor([3.0, 1.0, 2.0])))
     words = torch.eye(4)[None, :, :2].clone()

@@ -3,19 +3,13 @@
 import numpy as np
 import torch
 
+from tests.inference.fixtures import PAIRS
+from tests.training.tiny_networks import WORDS
 from unbag.models import ARCHITECTURES
+from unbag.models.network import split_premises_and_hypotheses
 from unbag.models.word_tokenizer import SPECIAL, build_word_tokenizer
 from unbag.training.initialization import build_spelling_table
 
-WORDS = "a the man woman boy dog cat is are not no sleeps runs reads sees eats old young red and in on with .".split()
-PAIRS = [
-    ("the old man reads .", "a man reads ."),
-    ("a dog runs and a cat sleeps on the red dog .", "a cat sleeps"),
-    ("the boy eats .", "the young boy eats with the old woman and the dog and the cat"),
-    ("no woman sees the man", "a woman sees the man in red"),
-    ("a cat", "dog"),
-    ("the woman is young and the man is old and the dog is not red", "the boy is not in"),
-]
 LABELS = torch.tensor([1, 0, 2, 2, 0, 1])
 _SMALL = {
     "classifier_size": 7,
@@ -59,36 +53,32 @@ def tiny_tokenizer():
     return build_word_tokenizer(WORDS)
 
 
-def build_lexical_tables(kind):
-    """Return the lexical tables that an architecture needs, and the corresponding config."""
+def build_lexical_tables():
+    """Return random tables of words, and the fields of the config that describe them."""
     rng = np.random.default_rng(5)
     size = len(SPECIAL) + len(WORDS)
-    made, config = {}, {}
-    if "spelling" in kind.needs:
-        made |= build_spelling_table(WORDS)
-        config["spelling"] = made["spelling"].shape[1]
-    if "stems" in kind.needs:
-        made["stem"] = rng.permutation(np.arange(size) // 2)
-        config["stems"] = True
-    if "tags" in kind.needs:
-        made["tag"] = rng.integers(0, _TAGS, size)
-        config["tags"] = _TAGS
-    if "relations" in kind.needs:
-        made["related"] = np.unique(rng.integers(0, size * size, 300))
-        made["relation"] = rng.random((len(made["related"]), 5)).astype(np.float32)
-        config["relations"] = len(made["related"])
-    return {name: torch.from_numpy(table) for name, table in made.items()}, config
+    tables = {
+        **build_spelling_table(WORDS),
+        "stem": rng.permutation(np.arange(size) // 2),
+        "tag": rng.integers(0, _TAGS, size),
+        "related": np.unique(rng.integers(0, size * size, 300)),
+    }
+    relations = len(tables["related"])
+    tables["relation"] = rng.random((relations, 5)).astype(np.float32)
+    config = {"spelling": tables["spelling"].shape[1], "stems": True, "tags": _TAGS, "relations": relations}
+    return {name: torch.from_numpy(table) for name, table in tables.items()}, config
 
 
 def tiny_model(name, *, seed=0, **options):
     """Return a random model in evaluation mode, with logits and biases of magnitude 1."""
     kind = ARCHITECTURES[name]
-    made, config = build_lexical_tables(kind)
+    tables, config = build_lexical_tables()
+    config = {name: value for name, value in config.items() if name in kind.needs}
     known = {key: value for key, value in _SMALL.items() if hasattr(kind.config, key)}
     torch.manual_seed(seed)
     given = {"vocab_size": len(SPECIAL) + len(WORDS), "embedding_size": 8, "hidden_size": 6, "num_labels": 3}
     network = kind.network(kind.config(**{**given, **known, **kind.options, **config, **options}))
-    network.embeddings.load_state_dict(made, strict=False)
+    network.embeddings.load_state_dict(tables, strict=False)  # those that the architecture needs
     with torch.no_grad():
         network.embeddings.table.weight.normal_()
         network.embeddings.table.weight[0] = 0
@@ -109,6 +99,4 @@ def encode(pairs=PAIRS):
 
 def encode_sides(network, pairs=PAIRS):
     """Return premises and hypotheses as inputs of a network."""
-    from unbag.models.network import split_premises_and_hypotheses
-
     return split_premises_and_hypotheses(**encode(pairs), start_token_id=network.config.bos_token_id)
