@@ -1,16 +1,25 @@
+"""Tests of the batches of an epoch: lengths, groups of added pairs, features, and the parts of several processes."""
+
 from collections import Counter
 
 import numpy as np
+import pyarrow as pa
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unbag.challenge_sets.perturbations.augmentation import parse_pair_kind
+from tests.inference.fixtures import ORDER
+from tests.training.conftest import PAIRS
+from unbag.challenge_sets.perturbations.augmentation import parse_pair_group, parse_pair_kind
+from unbag.data.labels import LABELS
 from unbag.data.sources import Example
-from unbag.training.batching import (
-    build_epoch_batches,
-    find_augmented_units,
-)
+from unbag.training.batching import build_epoch_batches, find_augmented_units
+from unbag.training.bias import BIAS, WEIGHT, BiasedModel, BiasFeatures
+from unbag.training.data import PairDataset
+from unbag.training.dataset import BatchSampler, EncodedPairArray, PairCollator, TrainingPairs
+
+EXAMPLES = [Example(f"pairs-{row}", *pair) for row, pair in enumerate(PAIRS)]
 
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=300), st.integers(1, 20), st.integers(0, 3))
@@ -22,24 +31,18 @@ def test_batches_cover_all_pairs_and_only_last_is_smaller(lengths, size, epoch):
     assert 1 <= sizes[-1] <= size
 
 
-def test_order_depends_on_seed_and_epoch():
-    lengths = np.random.default_rng(0).integers(5, 60, size=500)
-
-    def batches(seed, epoch):
-        return [batch.tolist() for batch in build_epoch_batches(lengths, 16, seed=seed, epoch=epoch)]
-
-    assert batches(1, 0) == batches(1, 0)
-    assert batches(1, 0) != batches(1, 1)
-    assert batches(1, 0) != batches(2, 0)
-
-
-def test_batches_contain_pairs_of_similar_length():
+def test_batches_have_similar_lengths_and_depend_on_seed_and_epoch():
     lengths = np.random.default_rng(0).integers(5, 60, size=5000)
-    batches = build_epoch_batches(lengths, 32, seed=1, epoch=0)
+
+    def build_batches(seed, epoch):
+        return [batch.tolist() for batch in build_epoch_batches(lengths, 32, seed=seed, epoch=epoch)]
 
     def padding(some):
         return 1 - sum(lengths[batch].sum() for batch in some) / sum(len(b) * lengths[b].max() for b in some)
 
+    batches = build_batches(1, 0)
+    assert build_batches(1, 0) == batches
+    assert batches not in (build_batches(1, 1), build_batches(2, 0))
     assert padding(batches) < 0.1
     assert padding(np.array_split(np.arange(5000), 157)) > 0.35
     means = [lengths[batch].mean() for batch in batches]
@@ -75,21 +78,93 @@ def test_groups_stay_in_one_batch(stratified, size):
 def test_strata_are_spread_evenly():
     for seed in range(10):
         examples, _, batches = _batches_with_groups(seed, stratified=True)
-        strata = Counter((parse_pair_kind(each.source_id), each.label) for each in examples)
-        for (kind, label), n in strata.items():
+        strata = [(parse_pair_kind(each.source_id), each.label) for each in examples]
+        for (kind, label), n in Counter(strata).items():
             if kind is not None:
-                counts = [
-                    sum(
-                        (parse_pair_kind(examples[row].source_id), examples[row].label) == (kind, label)
-                        for row in batch
-                    )
-                    for batch in batches[:-1]
-                ]
-                whole = 4 if kind == "contrast" else 1
-                mean = n / whole / len(counts)
-                assert {count / whole for count in counts} <= {np.floor(mean), np.ceil(mean)}
+                unit = 4 if kind == "contrast" else 1
+                counts = [sum(strata[row] == (kind, label) for row in batch) / unit for batch in batches[:-1]]
+                mean = n / unit / len(counts)
+                assert set(counts) <= {np.floor(mean), np.ceil(mean)}
 
 
 def test_group_larger_than_batch_raises_error():
     with pytest.raises(ValueError, match="--batch-size: expected room for a group of 3 added pairs"):
         build_epoch_batches(np.full(6, 9), 2, seed=0, epoch=0, strata=[[np.array([0, 1, 2])]])
+
+
+class LengthTokenizer:
+    """A tokenizer stub that returns the numbers of characters of a pair."""
+
+    def encode(self, pairs):
+        tokens = [[len(premise), len(hypothesis)] for premise, hypothesis in pairs]
+        return EncodedPairArray(pa.array(tokens, pa.list_(pa.int32())), None, 0)
+
+    def pad(self, tokens):
+        return {"input_ids": torch.tensor([ids for ids, _ in tokens])}
+
+
+def build_pairs(*, weight=1.0, **options):
+    return TrainingPairs(
+        [PairDataset("pairs", EXAMPLES, weight, "en", {})], LengthTokenizer(), ORDER, seed=1, **options
+    )
+
+
+def predict_by_hypothesis(examples):
+    """Return fixed log-probabilities."""
+    sure = [len(example.hypothesis) % 3 for example in examples]
+    return np.log(np.where(np.arange(3) == np.array(sure)[:, None], 0.8, 0.1)).astype(np.float32)
+
+
+def build_added_pairs(epoch):
+    return [Example(f"{epoch}-{n}#soswap", f"premise {epoch}", f"{'h' * n}", "neutral") for n in range(9)]
+
+
+@pytest.mark.parametrize("options", [{}, {"weight": 1.5}, {"augmenter": build_added_pairs}])
+def test_each_example_has_its_bias_in_batch(options):
+    """Bias features have the label order of the network in every epoch."""
+    features = BiasFeatures({BIAS: BiasedModel("fixed", predict_by_hypothesis)}, balanced=True)
+    pairs = build_pairs(features=features, build_extra_pairs=lambda example, epoch: [("a", "b")], **options)
+    collate = PairCollator(LengthTokenizer())
+    for epoch in range(3):
+        pairs.set_epoch(epoch)
+        rows, weights = list(BatchSampler(pairs, 8, seed=1)), []
+        assert sorted(rows) == list(range(len(pairs.examples)))
+        for start in range(0, len(rows), 8):
+            examples = [pairs.examples[row] for row in rows[start : start + 8]]
+            batch = collate([pairs[row] for row in rows[start : start + 8]])
+            expected = predict_by_hypothesis(examples)[:, [LABELS.index(label) for label in ORDER]]
+            assert batch[BIAS].numpy() == pytest.approx(expected)
+            assert [ORDER[output] for output in batch["labels"].tolist()] == [example.label for example in examples]
+            assert len(batch["input_ids"]) == 2 * len(examples), "extra pairs have none"
+            weights += batch[WEIGHT].tolist()
+        assert np.mean(weights) == pytest.approx(1, abs=1e-5)
+
+
+def test_bias_accuracy_excludes_pairs_without_prediction():
+    """Of 72 predictions, 18 are correct, 36 wrong and 18 missing."""
+
+    def predict(examples):
+        wrong = np.arange(len(examples)) >= 18
+        predicted = (np.array([LABELS.index(each.label) for each in examples]) + wrong) % 3
+        probabilities = np.where(np.arange(3) == predicted[:, None], 0.6, 0.2)
+        probabilities[54:] = 1 / 3
+        return np.log(probabilities).astype(np.float32)
+
+    assert build_pairs(features=BiasFeatures({BIAS: BiasedModel("b", predict)})).bias_accuracy == pytest.approx(18 / 54)
+
+
+@pytest.mark.parametrize("stratified", [False, True])
+def test_batches_of_several_processes_equal_single_process(stratified):
+    """Each process takes a part of each batch, and no group of added pairs is in two batches."""
+    added = [Example(f"{i}#negation#0.0#{j}", PAIRS[i][0], "A dog.", "neutral") for i in range(6) for j in range(2)]
+    pairs = build_pairs(augmenter=lambda epoch: added)
+
+    def batches(parts):
+        rows = list(BatchSampler(pairs, 8, seed=1, n_parts=parts, stratified=stratified))
+        return [rows[start : start + 8] for start in range(0, len(rows), 8)]
+
+    one, two = batches(1), batches(2)
+    assert list(map(sorted, one)) == list(map(sorted, two))
+    assert one[0] != two[0], "the order within a batch differs"
+    groups = [{parse_pair_group(pairs.examples[row].source_id) for row in batch} - {None} for batch in one]
+    assert sum(map(len, groups)) == 6, "no group is in two batches"

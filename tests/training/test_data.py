@@ -1,6 +1,9 @@
-"""Tests of the training data: files, sampling, and changes of the pairs."""
+"""Tests of the training data: files, sampling, changes of the pairs, the pairs of each epoch, and `--augment`."""
 
 import json
+import os
+import subprocess
+import sys
 from collections import Counter
 from dataclasses import replace
 from functools import partial
@@ -8,11 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.fork_server import PYTHON
+from tests.fake_hub.client_process import runs_in
+from tests.training.conftest import write_pairs
+from unbag.challenge_sets.perturbations.augmentation import parse_pair_kind
 from unbag.data.sources import Example
-from unbag.training.config import TrainConfig
+from unbag.training import augmented
+from unbag.training.augmented import PairAugmenter
+from unbag.training.config import AUGMENT_KINDS, TrainConfig
 from unbag.training.data import (
     PairDataset,
+    PermutedPairs,
     load_training_data,
     mix_datasets,
     permute_words,
@@ -24,6 +32,7 @@ ROWS = "premise,hypothesis,label\n" + "".join(
     for n in range(100)
     for hypothesis, label in (("Someone waits.", "entailment"), ("Someone runs.", "contradiction"), ("So?", "-"))
 )
+COLUMNS = ("premise=first", "hypothesis=second", "label=gold")
 
 
 def load_data(*corpora, **options):
@@ -39,14 +48,6 @@ def rows(tmp_path):
     return path
 
 
-def test_unlabelled_rows_are_dropped_and_counted(rows):
-    data = load_data(rows, validation=(str(rows),))
-    [part], [held_out] = data.training, data.held_out
-    assert part.record["rows"] == 300
-    assert part.record["excluded"] == {"unlabelled": 100}
-    assert len(part.examples) == len(held_out.examples) == 200
-
-
 def test_file_without_validation_data_holds_out_premises(rows):
     data = load_data(rows)
     [part], [held_out] = data.training, data.held_out
@@ -54,6 +55,7 @@ def test_file_without_validation_data_holds_out_premises(rows):
     assert not trained & out
     assert len(trained | out) == 100
     assert 1 <= len(out) <= 12  # the expected number is five of a hundred
+    assert part.record["rows"] == 300
     assert part.record["excluded"] == {"unlabelled": 100, "held out": len(held_out.examples)}
     # Does not depend on the seed, so that seeds are compared on the same pairs.
     assert load_data(rows, seed=99).held_out[0].examples == held_out.examples
@@ -95,28 +97,12 @@ def test_two_labels_option_reads_not_entailment_as_neutral(rows, two_label_pairs
     assert data.held_out[0].examples == two.examples
 
 
-def test_two_labels_without_option_names_option(two_label_pairs, monkeypatch):
-    monkeypatch.setattr("unbag.training.data.open_corpus", lambda *_: pytest.fail("a corpus is read"))
-    for name in ("scitail", str(two_label_pairs)):
-        for corpus, validation in ((["snli", name], []), (["snli"], [name])):
-            with pytest.raises(
-                ValueError, match=r"got two labels \(entailment, not_entailment\); .*--not-entailment-as n"
-            ):
-                load_data(*corpus, validation=validation)
-
-
 @pytest.mark.nightly
-def test_test_split_is_never_used_for_validation(shared_hub, tmp_path):
+@runs_in("shared_hub_client")
+def test_test_split_is_never_used_for_validation():
     """Splits have roles: OCNLI's validation split is its test data, and so are MNLI's mismatched pairs."""
-    code = (
-        "import json\n"
-        "from tests.training.test_data import load_data\n"
-        "print(json.dumps(load_data('snli=2', 'mnli', 'sick', 'ocnli').build_record()))\n"
-    )
-    done = PYTHON.run("-c", code, env=shared_hub.env(tmp_path), check=True)
-    record = json.loads(done.stdout)
-    splits = {part["name"]: part["splits"] for part in record["held_out"]}
-    assert splits == {
+    record = load_data("snli=2", "mnli", "sick", "ocnli").build_record()
+    assert {part["name"]: part["splits"] for part in record["held_out"]} == {
         "snli": ["validation"],
         "mnli": ["validation_matched"],
         "sick": ["validation"],
@@ -137,28 +123,32 @@ def renamed_columns(tmp_path):
 
 
 def test_named_columns_and_labels_give_same_pairs(rows, renamed_columns):
-    columns = ("premise=first", "hypothesis=second", "label=gold")
     labels = ("contradiction", "entailment", "neutral")
-    named = load_data(renamed_columns, validation=(str(renamed_columns),), columns=columns, labels=labels)
-    for ours, theirs in zip(load_data(rows, validation=(str(rows),)).training, named.training, strict=True):
-        assert [(e.premise, e.hypothesis, e.label) for e in ours.examples] == [
-            (e.premise, e.hypothesis, e.label) for e in theirs.examples
-        ]
+    own = load_data(rows, validation=(str(rows),))
+    named = load_data(renamed_columns, validation=(str(renamed_columns),), columns=COLUMNS, labels=labels)
+    ours, theirs = ([each[1:4] for each in data.training[0].examples] for data in (own, named))
+    assert ours == theirs
 
 
+@pytest.mark.usefixtures("two_label_pairs", "renamed_columns")
 @pytest.mark.parametrize(
-    ("columns", "labels", "reason"),
+    ("name", "options", "reason"),
     [
-        ((), (), "expected a column for the premise"),
-        (("premise=nope",), (), r"the premise \('nope'\)"),
-        (("premise=first", "hypothesis=second", "label=gold"), (), "look up the meaning of the ids"),
+        *(
+            (name, {}, r"got two labels \(entailment, not_entailment\); .*--not-entailment-as n")
+            for name in ("scitail", "claims.jsonl")
+        ),
+        ("renamed.csv", {}, "expected a column for the premise"),
+        ("renamed.csv", {"columns": ("premise=nope",)}, r"the premise \('nope'\)"),
+        ("renamed.csv", {"columns": COLUMNS}, "look up the meaning of the ids"),
     ],
 )
-def test_wrong_columns_are_rejected_before_reading_corpora(renamed_columns, monkeypatch, columns, labels, reason):
+def test_unusable_data_is_rejected_before_reading_corpora(tmp_path, monkeypatch, name, options, reason):
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("unbag.training.data.open_corpus", lambda *_: pytest.fail("a corpus is read"))
-    for corpus, validation in ((["snli", str(renamed_columns)], []), (["snli"], [str(renamed_columns)])):
+    for corpus, validation in ((["snli", name], ()), (["snli"], (name,))):
         with pytest.raises(ValueError, match=reason):
-            load_data(*corpus, validation=validation, columns=columns, labels=labels)
+            load_data(*corpus, validation=validation, **options)
 
 
 EXAMPLES = [
@@ -174,32 +164,47 @@ def build_part(name="own", weight=1.0, examples=EXAMPLES):
 
 
 def count_words(sentence):
-    return Counter(sentence.rstrip(".").split())
+    return Counter(sentence.rstrip(" .").split())
 
 
 def test_shuffled_words_change_each_epoch():
     shuffle = partial(shuffle_words, language="en", seed=3)
     for example in EXAMPLES:
-        first, again, next_epoch = shuffle(example, 0), shuffle(example, 0), shuffle(example, 1)
-        assert first == again
+        first = shuffle(example, 0)
+        assert first == shuffle(example, 0)
         assert first._replace(premise="", hypothesis="") == example._replace(premise="", hypothesis="")
         for side in ("premise", "hypothesis"):
-            tokens = getattr(first, side).split()
-            assert Counter(token for token in tokens if token != ".") == count_words(getattr(example, side))
-    assert shuffle(EXAMPLES[0], 0) != next_epoch
+            assert count_words(getattr(first, side).replace(".", "")) == count_words(getattr(example, side))
     assert any(shuffle(example, 0) != shuffle(example, 1) for example in EXAMPLES)
     assert shuffle_words(EXAMPLES[0], 0, language="en", seed=4) != shuffle(EXAMPLES[0], 0)
 
 
-def test_permuted_moves_every_word_and_drops_short_pairs():
+def test_permuted_keeps_words_and_drops_short_pairs():
     found = permute_words(build_part(), seed=13)
     assert [example.source_id for example in found.examples] == ["a", "b", "d"]
     assert found.record["excluded"] == {"too short to permute": 1}
     for example, original in zip(found.examples, [EXAMPLES[0], EXAMPLES[1], EXAMPLES[3]], strict=True):
-        before, after = original.premise.rstrip(".").split(), example.premise.rstrip(" .").split()
-        assert count_words(original.premise) == Counter(after)
-        assert not any(one == other for one, other in zip(before, after, strict=True))
+        assert example[1:3] != original[1:3]
+        assert count_words(example.premise) == count_words(original.premise)
         assert example.label == original.label
+
+
+def test_permuted_copies_change_per_epoch_and_short_pairs_have_none():
+    def permute(examples, epoch=0, *, permutations=2, seed=1, language="en"):
+        build = PermutedPairs(permutations, seed=seed, language=language)
+        return [build(example, epoch) for example in examples]
+
+    every = permute(EXAMPLES, 3)
+    assert [len(set(copies)) for copies in every] == [2, 2, 0, 2]
+    assert permute(EXAMPLES[1:2], 3) == every[1:2], "other pairs have no influence"
+    assert len({pair for epoch in range(4) for pair in permute(EXAMPLES[:1], epoch)[0]}) == 8
+    assert permute(EXAMPLES, 3, seed=2) != every
+    # Of two words there is one other order.
+    two_words = [Example("a", "a dog", "a cat", "neutral")]
+    assert list(map(len, permute(two_words) + permute(two_words, permutations=1))) == [0, 1]
+    [[(premise, _)]] = permute([Example("a", "他在看书。", "他在睡觉。", "neutral")], permutations=1, language="zh")
+    assert premise != "他在看书。"
+    assert sorted(premise) == sorted("他在看书。")
 
 
 def test_weights_set_frequency_of_pairs():
@@ -220,3 +225,95 @@ def test_weights_set_frequency_of_pairs():
     assert len({tuple(ids) for ids in epochs}) > 5, "each epoch draws its own"
     assert mix_datasets(parts, seed=1, epoch=3) == mix_datasets(parts, seed=1, epoch=3)
     assert mix_datasets([replace(parts[0], weight=1.0)], seed=1, epoch=0) == EXAMPLES
+
+
+# man, dog, boy, black, white, old, red, push and chase belong to the training vocabulary.
+SENTENCES = [
+    ("A man is pushing a red car.", "A man is pushing a car.", "entailment"),
+    ("A boy is chasing a dog in a park.", "A boy is chasing a dog.", "entailment"),
+    ("A black dog is near a white car and a boy.", "The boy is asleep on a chair.", "contradiction"),
+    ("A white dog sees a black boy near a black car.", "A white boy has a white car.", "neutral"),
+    ("A red dog and a red car are near a red boy in a hat.", "A man is at home.", "neutral"),
+    ("A white boy pushes a white car.", "A white boy runs.", "contradiction"),
+    ("A boy is near a car.", "An old dog barks.", "neutral"),
+    ("A boy in a red hat is chasing two cats.", "Two cats are with a boy.", "neutral"),
+    ("A dog is near a car.", "A white dog and a black dog are near a black car.", "neutral"),
+    ("A car is near a dog in a park.", "A dog is near a car.", "entailment"),
+    # Sentences that fill the documents of `recombined`, and words for the claims.
+    ("A woman is pulling a sled.", "A woman is at work.", "neutral"),
+    ("A girl is pushing a cart up a hill.", "A girl sleeps.", "contradiction"),
+    ("Two nurses are eating apples.", "The nurses are hungry.", "neutral"),
+    ("A waiter carries plates across the room.", "A waiter sleeps.", "contradiction"),
+]
+
+
+def build_augmenter(parser, kinds=AUGMENT_KINDS, seed=13):
+    part = build_part(examples=[Example(f"own-{i}", *pair) for i, pair in enumerate(SENTENCES)])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(augmented, "Parser", lambda: parser)
+        return PairAugmenter([part], pairs=dict.fromkeys(kinds, 6), words="training", seed=seed)
+
+
+SCRIPT = """
+import json, sys
+from tests.training.test_data import build_augmenter
+from unbag.data.text.parses import Parser
+print(json.dumps(build_augmenter(Parser(sys.argv[1]))(0)))
+"""
+
+
+@pytest.mark.nightly
+@pytest.mark.slow
+@pytest.mark.usefixtures("wordnet")
+def test_each_kind_adds_same_pairs_in_every_process_and_is_counted(parser, pipeline):
+    added = build_augmenter(parser)
+    pairs = added(0)
+    numbers = dict.fromkeys(AUGMENT_KINDS, 6) | {"contrast": 4}  # contrast groups have four pairs
+    assert [parse_pair_kind(pair.source_id) for pair in pairs] == [
+        kind for kind, n in numbers.items() for _ in range(n)
+    ]
+    record = added.build_record()
+    assert record["words"] == "training"
+    assert list(record["first_epoch"]) == list(AUGMENT_KINDS)
+    for kind, counted in record["first_epoch"].items():
+        own = [pair for pair in pairs if parse_pair_kind(pair.source_id) == kind]
+        labels = [pair.label for pair in own]
+        assert counted["pairs"] == numbers[kind]
+        assert counted["labels"] == {label: labels.count(label) for label in sorted(set(labels))}
+        assert counted["different"] == len({pair[1:3] for pair in own})
+    assert set(added.identity) == {"parser", "wordnet"}
+    # In another process, the hash seed differs, and so does the order of sets.
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, pipeline],
+        env={**os.environ, "PYTHONHASHSEED": "7"},
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert [tuple(pair[:4]) for pair in json.loads(done.stdout)] == [pair[:4] for pair in pairs]
+
+
+@pytest.mark.usefixtures("wordnet")
+def test_pairs_depend_on_seed_and_epoch(parser):
+    kinds = ("swapped", "negated", "substituted")
+    added = build_augmenter(parser, kinds)
+    first, record = added(0), added.build_record()
+    assert build_augmenter(parser, kinds)(0) == first == added(0)
+    assert added(1) != first
+    assert added.build_record() == record, "of the first epoch"
+    assert build_augmenter(parser, kinds, seed=14)(0) != first
+
+
+def test_run_record_contains_augmentation(finetune, parser, tmp_path, monkeypatch):
+    monkeypatch.setattr(augmented, "Parser", lambda: parser)
+    file = write_pairs(tmp_path / "own.csv", [tuple(f'"{text}"' for text in pair) for pair in SENTENCES])
+    kinds, batches = ("swapped=0.5", "soswap=9", "negation=7"), "stratified"
+    record, _ = finetune(corpus=(str(file),), max_steps=4, batch_size=8, augment=kinds, augment_batches=batches)
+    assert record["pairs_per_epoch"] == len(SENTENCES) + 7 + 9 + 6, "no part of a group"
+    assert record["augmentation"]["first_epoch"]["negation"]["labels"]["entailment"] == 3
+    assert record["config"]["augment_batches"] == "stratified"
+    assert record["augmentation"]["first_epoch"]["soswap"]["labels"] == {"contradiction": 9}
+    assert record["augmentation"]["first_epoch"]["swapped"]["pairs"] == 7
+    assert record["parser"] == parser.identity
+    assert "wordnet" not in record

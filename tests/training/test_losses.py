@@ -1,15 +1,15 @@
-"""Tests of the losses of max-entropy and debiasing: properties, and values worked out by hand."""
+"""Tests of biased models, and of the losses of max-entropy and debiasing: properties, and values worked out by hand."""
 
 import math
+from pkgutil import resolve_name
 
+import datasets
 import numpy as np
 import pytest
-
-pytest.importorskip("transformers", reason="needs unbag[models]")
-
 import torch
 from torch.nn.functional import cross_entropy
 
+from tests.training.test_batches import EXAMPLES, predict_by_hypothesis
 from tests.training.tiny_networks import LABELS as GOLD
 from tests.training.tiny_networks import (
     LAST_LAYERS,
@@ -21,31 +21,19 @@ from tests.training.tiny_networks import (
     encode,
     tiny_network,
 )
+from unbag.data.labels import LABELS
 from unbag.data.sources import Example
-from unbag.data.text.tokens import tokenize
-from unbag.training.bias import (
-    BIAS,
-    EDGES,
-    ORIGINAL,
-    TEACHER,
-    WEIGHT,
-    BiasedModel,
-    assign_lms_groups,
-    compute_group_weights,
-)
-from unbag.training.data import PermutedPairs
-from unbag.training.losses import (
-    ConfidenceRegularizationTrainer,
-    DebiasedTrainer,
-    LearnedMixinTrainer,
-    MaxEntropyTrainer,
-    ReweightedTrainer,
-    compute_entropies,
-)
+from unbag.inference.runner import predict_rows
+from unbag.inference.transformer import TransformerPredictor
+from unbag.training import bias
+from unbag.training.bias import BIAS, ORIGINAL, TEACHER, WEIGHT, BiasedModel
+from unbag.training.data import PairDataset, TrainingData, permute_words, sample_from_datasets
+from unbag.training.losses import DebiasedTrainer, compute_entropies
 from unbag.training.recipes import DebiasConfig, find_recipe
 
 UNIFORM = [[1 / 3, 1 / 3, 1 / 3]]
-EXAMPLES = [Example(f"e{row}", *pair, "neutral") for row, pair in enumerate(PAIRS)]
+ALONE = {"learned_mixin": {"entropy_penalty": 0.0}, "mend": {"alpha": 0.0}}
+"""Options that disable the other terms of a loss."""
 
 
 def compute_log(probabilities):
@@ -53,32 +41,16 @@ def compute_log(probabilities):
 
 
 class Loss:
-    """A trainer on single batches. Calls return the loss."""
+    """The trainer of a recipe on single batches. Calls return the loss."""
 
-    def __init__(self, trainer_class, network, config=DebiasConfig, **changed):
-        network = network if isinstance(network, torch.nn.Module) else ConstantNetwork(network)
-        self.trainer = build_trainer(trainer_class, network, config(model="m", output_dir="o", **changed))
-        self.network = network
+    def __init__(self, name, network, **changed):
+        recipe = find_recipe(name)
+        self.network = network if isinstance(network, torch.nn.Module) else ConstantNetwork(network)
+        config = recipe(model="m", output_dir="o", **ALONE.get(name, {}) | changed)
+        self.trainer = build_trainer(resolve_name(recipe.trainer), self.network, config)
 
     def __call__(self, labels, **inputs):
         return compute_batch_loss(self.trainer, torch.as_tensor(labels), **inputs)
-
-
-LOSSES = {
-    "max_entropy": (MaxEntropyTrainer, find_recipe("max_entropy"), {}),
-    "product": (DebiasedTrainer, DebiasConfig, {}),
-    "reweighted": (ReweightedTrainer, find_recipe("reweighting"), {}),
-    "focal": (ReweightedTrainer, find_recipe("focal"), {}),
-    "mixin": (LearnedMixinTrainer, find_recipe("learned_mixin"), {"entropy_penalty": 0.0}),
-    "confidence": (ConfidenceRegularizationTrainer, find_recipe("confidence_regularization"), {}),
-    "weighted": (DebiasedTrainer, find_recipe("group_balanced"), {}),
-    "mend": (DebiasedTrainer, find_recipe("mend"), {"alpha": 0.0}),
-}
-
-
-def build_loss(name, network, **changed):
-    trainer, config, own = LOSSES[name]
-    return Loss(trainer, network, config, **own | changed)
 
 
 def sample_log_probabilities(seed=0):
@@ -96,10 +68,10 @@ def assert_equal_gradients(one, other, network):
         torch.testing.assert_close(first, second, atol=1e-5, rtol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["product", "reweighted", "focal", "mixin"])
+@pytest.mark.parametrize("name", ["product_of_experts", "reweighting", "focal", "learned_mixin"])
 @pytest.mark.parametrize("strength", [0.0, 1.0])
 def test_uniform_bias_and_zero_strength_give_cross_entropy(name, strength):
-    loss = build_loss(name, tiny_network(), bias_strength=strength)
+    loss = Loss(name, tiny_network(), bias_strength=strength)
     bias = torch.full((len(GOLD), 3), math.log(1 / 3)) if strength else sample_log_probabilities()
     found = loss(GOLD, bias=bias, **encode())
     plain = cross_entropy(loss.network(**encode()).logits, GOLD)
@@ -108,9 +80,9 @@ def test_uniform_bias_and_zero_strength_give_cross_entropy(name, strength):
     assert_equal_gradients(found.loss, plain, loss.network)
 
 
-@pytest.mark.parametrize("name", ["product", "reweighted", "focal"])
+@pytest.mark.parametrize("name", ["product_of_experts", "reweighting", "focal"])
 def test_certain_and_right_bias_gives_no_gradient(name):
-    loss = build_loss(name, [[1.0, 0.5, -2.0]])
+    loss = Loss(name, [[1.0, 0.5, -2.0]])
     found = loss([1], bias=torch.tensor([[-40.0, 0.0, -40.0]]), **NOTHING).loss
     found.backward()
     assert found.item() == pytest.approx(0, abs=1e-12)
@@ -136,25 +108,32 @@ THREE_QUARTERS = {BIAS: compute_log([[3 / 4, 1 / 8, 1 / 8]])}
         ("max_entropy", [[0.0, 0.0], [0.0, 0.0], [5.0, 5.0]], [0, 1], {}, {}, LN2 / 2),
         ("max_entropy", [[0.0, 0.0]], [0], {}, {}, LN2),
         # For p = (1/2, 1/4, 1/4) and b = (1/8, 1/2, 3/8), the product is (2, 4, 3) / 9.
-        ("product", [[LN2, 0.0, 0.0]], [2], {}, {BIAS: compute_log([[1 / 8, 1 / 2, 3 / 8]])}, -math.log(3 / 9)),
+        (
+            "product_of_experts",
+            [[LN2, 0.0, 0.0]],
+            [2],
+            {},
+            {BIAS: compute_log([[1 / 8, 1 / 2, 3 / 8]])},
+            -math.log(3 / 9),
+        ),
         # b = (1/16, 9/16, 6/16) to the power of one half is proportional to (1, 3, √6).
         (
-            *("product", [[0.0, 0.0, 0.0]], [1], {"bias_strength": 0.5}, {BIAS: HALF}),
+            *("product_of_experts", [[0.0, 0.0, 0.0]], [1], {"bias_strength": 0.5}, {BIAS: HALF}),
             -math.log(3 / (4 + math.sqrt(6))),
         ),
         # For b[gold] = 3/4, the reweighting weight is (1/4) / (2/3) = 3/8, and the focal weight its square.
-        ("reweighted", [[0.0, 0.0, 0.0]], [0], {}, THREE_QUARTERS, 3 / 8 * LN3),
+        ("reweighting", [[0.0, 0.0, 0.0]], [0], {}, THREE_QUARTERS, 3 / 8 * LN3),
         ("focal", [[0.0, 0.0, 0.0]], [0], {}, THREE_QUARTERS, 9 / 64 * LN3),
         ("focal", [[0.0, 0.0, 0.0]], [0], {"bias_strength": 0.5}, THREE_QUARTERS, 3 / 8 * LN3),
         # For t = (8, 1, 1) / 10 and β = 2/3, the target is the cube root, (2, 1, 1) / 4, the entropy of p.
         (
-            *("confidence", [[LN2, 0.0, 0.0]], [0], {}),
+            *("confidence_regularization", [[LN2, 0.0, 0.0]], [0], {}),
             {BIAS: compute_log([[2 / 3, 1 / 6, 1 / 6]]), TEACHER: compute_log([[8 / 10, 1 / 10, 1 / 10]])},
             1.5 * LN2,
         ),
         # The weights are 2 and 2/3, halfway to 1: 1.5 and 5/6 times ln 3.
         (
-            *("weighted", [[0.0, 0.0, 0.0]] * 2, [0, 1], {"balance": 0.5}),
+            *("group_balanced", [[0.0, 0.0, 0.0]] * 2, [0, 1], {"balance": 0.5}),
             {BIAS: compute_log(UNIFORM * 2), WEIGHT: torch.tensor([2.0, 2 / 3])},
             (1.5 + 5 / 6) / 2 * LN3,
         ),
@@ -168,34 +147,26 @@ THREE_QUARTERS = {BIAS: compute_log([[3 / 4, 1 / 8, 1 / 8]])}
     ],
 )
 def test_loss_equals_hand_computed_value(name, logits, label, changed, known, expected):
-    found = build_loss(name, logits, **changed)(label, **known, **NOTHING).loss
+    found = Loss(name, logits, **changed)(label, **known, **NOTHING).loss
     found.backward()
     assert found.item() == pytest.approx(expected)
 
 
 def test_gradient_of_product_equals_hand_computed_value():
-    loss = build_loss("product", [[LN2, 0.0, 0.0]])
+    loss = Loss("product_of_experts", [[LN2, 0.0, 0.0]])
     loss([2], bias=compute_log([[1 / 8, 1 / 2, 3 / 8]]), **NOTHING).loss.backward()
     assert loss.network.logits.grad[0].tolist() == pytest.approx([2 / 9, 4 / 9, 3 / 9 - 1])
 
 
 def test_confidence_target_is_uniform_for_certain_bias():
-    loss = build_loss("confidence", [[0.0, 0.0, 0.0]])
+    loss = Loss("confidence_regularization", [[0.0, 0.0, 0.0]])
     known = {BIAS: torch.tensor([[0.0, -40.0, -40.0]]), TEACHER: compute_log([[0.9, 0.05, 0.05]])}
     loss([0], **known, **NOTHING).loss.backward()
     assert loss.network.logits.grad.abs().max() < 1e-7
 
 
-def test_certain_teacher_gives_cross_entropy():
-    loss = build_loss("confidence", tiny_network())
-    certain = torch.full((len(GOLD), 3), -1e4)
-    certain[torch.arange(len(GOLD)), GOLD] = 0.0
-    found = loss(GOLD, bias=sample_log_probabilities(), teacher=certain, **encode()).loss
-    torch.testing.assert_close(found, cross_entropy(loss.network(**encode()).logits, GOLD))
-
-
 def test_learned_mixin_is_product_with_learned_power():
-    loss = build_loss("mixin", tiny_network(), entropy_penalty=0.03)
+    loss = Loss("learned_mixin", tiny_network(), entropy_penalty=0.03)
     gate = loss.trainer.gate
     with torch.no_grad():
         gate.weight.zero_()
@@ -210,7 +181,7 @@ def test_learned_mixin_is_product_with_learned_power():
 
 @pytest.mark.parametrize("kind", ["gpt2", "bart", "distilbert"])
 def test_learned_mixin_reads_input_of_last_layer(kind):
-    loss, hidden = build_loss("mixin", tiny_network(kind)), {}
+    loss, hidden = Loss("learned_mixin", tiny_network(kind)), {}
     loss.trainer.gate.register_forward_hook(lambda module, inputs, output: hidden.update(h=inputs[0]))
     loss(GOLD, bias=sample_log_probabilities(), **encode())
     layer = loss.network.get_submodule(LAST_LAYERS[kind])
@@ -218,7 +189,7 @@ def test_learned_mixin_reads_input_of_last_layer(kind):
 
 
 def test_strength_is_annealed_over_all_steps():
-    trainer = build_loss("product", UNIFORM, anneal=0.2).trainer
+    trainer = Loss("product_of_experts", UNIFORM, anneal=0.2).trainer
     trainer.state.max_steps = 5
     strengths = []
     for step in range(6):
@@ -229,11 +200,10 @@ def test_strength_is_annealed_over_all_steps():
     assert trainer.strength == 1.0
 
 
-@pytest.mark.parametrize("name", ["max_entropy", "product"])
+@pytest.mark.parametrize("name", ["max_entropy", "product_of_experts"])
 def test_permuted_pairs_in_same_pass_equal_second_pass(name):
-    loss = build_loss(name, tiny_network().train(), alpha=0.7)
-    further = permute(EXAMPLES)
-    assert len(further) == len(PAIRS)
+    loss = Loss(name, tiny_network().train(), alpha=0.7)
+    further = [tuple(" ".join(text.split()[::-1]) for text in pair) for pair in PAIRS]
     bias = {} if name == "max_entropy" else {BIAS: sample_log_probabilities()}
     found = loss(GOLD, **bias, **encode(PAIRS + further)).loss
     logits, permuted = (loss.network(**encode(pairs)).logits for pairs in (PAIRS, further))
@@ -251,52 +221,7 @@ def test_entropy_gradient_is_zero_at_uniform_and_certain_output(logits):
     assert entropy.item() == pytest.approx(LN3 if logits[0, 1] else 0)
 
 
-def permute(examples, epoch=0, *, permutations=1, seed=1, language="en"):
-    build = PermutedPairs(permutations, seed=seed, language=language)
-    return [pair for example in examples for pair in build(example, epoch)]
-
-
-def test_permutations_move_every_word_and_change_per_epoch():
-    sentence = Example("x", "The old man reads a red book.", "A young woman sees the black dog.", "neutral")
-    epochs = [permute([sentence], epoch, permutations=2) for epoch in range(4)]
-    assert all(len(set(pairs)) == 2 for pairs in epochs)
-    assert len({pair for pairs in epochs for pair in pairs}) == 8
-    for pair in epochs[0]:
-        for text, original in zip(pair, (sentence.premise, sentence.hypothesis), strict=True):
-            words, before = tokenize(text).texts, tokenize(original).texts
-            assert sorted(words) == sorted(before)
-            assert words[-1] == "."
-            assert not any(new == old for new, old in zip(words[:-1], before[:-1], strict=True))
-    every = permute(EXAMPLES, 3)
-    assert permute(EXAMPLES[4:6], 3) == every[4:6]
-    assert permute(EXAMPLES, 3, seed=2) != every
-    assert permute(EXAMPLES, 4) != every
-
-
-def test_short_pairs_have_no_permutations():
-    short = [Example("a", "a dog", "runs", "neutral"), Example("b", "a dog", "a cat", "neutral")]  # 0 and 1 orders
-    assert permute(short, permutations=2) == []
-    assert len(permute([short[0], EXAMPLES[0]], permutations=2)) == 2
-
-
-def test_other_languages_use_their_tokenizer():
-    [(premise, _)] = permute([Example("a", "他在看书。", "他在睡觉。", "neutral")], language="zh")
-    assert premise != "他在看书。"
-    assert sorted(premise) == sorted("他在看书。")
-
-
-def test_groups_have_equal_total_weight():
-    generator = np.random.default_rng(0)
-    probabilities = generator.dirichlet([1, 1, 1], 1000)
-    gold = np.argmax(generator.random((1000, 3)) * probabilities, axis=1)
-    group, weights = assign_lms_groups(probabilities, gold), compute_group_weights(probabilities, gold)
-    assert set(group.tolist()) == set(range(len(EDGES) + 1))
-    sums = [float(weights[group == each].sum()) for each in range(len(EDGES) + 1)]
-    assert sums == pytest.approx([1000 / len(sums)] * len(sums), rel=1e-4)
-
-
-@pytest.mark.parametrize("distill", [0.5, 1.0])
-def test_distillation_of_added_pair_is_cross_entropy(distill):
+def test_distillation_of_added_pair_is_cross_entropy():
     def predict(examples):
         assert [example.source_id for example in examples] == ["a", "c"], "added pairs are not predicted"
         return np.log(np.array([[0.2, 0.3, 0.5], [0.6, 0.3, 0.1]], dtype=np.float32))
@@ -307,7 +232,7 @@ def test_distillation_of_added_pair_is_cross_entropy(distill):
     assert np.exp(targets[1]).tolist() == [0.0, 1.0, 0.0], "the label"
     assert np.exp(targets[2]).tolist() == pytest.approx([0.6, 0.3, 0.1])
     logits = torch.randn(2, 3, generator=torch.Generator().manual_seed(0))
-    found = build_loss("mend", logits.tolist(), distill=distill)
+    found = Loss("mend", logits.tolist(), distill=0.5)
     torch.testing.assert_close(
         found([1, 1], **{ORIGINAL: torch.from_numpy(targets[[1, 3]])}, **NOTHING).loss,
         cross_entropy(logits, torch.tensor([1, 1])),
@@ -315,9 +240,86 @@ def test_distillation_of_added_pair_is_cross_entropy(distill):
 
 
 def test_distillation_excludes_bias():
-    loss = build_loss("mend", tiny_network(), bias_strength=1.0, distill=0.4)
+    loss = Loss("mend", tiny_network(), bias_strength=1.0, distill=0.4)
     bias, original = sample_log_probabilities(), sample_log_probabilities(1)
     found = loss(GOLD, **{BIAS: bias, ORIGINAL: original}, **encode()).loss
     logits = loss.network(**encode()).logits
     expected = 0.6 * cross_entropy(logits + bias, GOLD) + 0.4 * cross_entropy(logits, original.exp())
     torch.testing.assert_close(found, expected)
+
+
+def test_both_equals_product_of_two_bags(monkeypatch, tmp_path):
+    monkeypatch.setenv("UNBAG_CACHE", str(tmp_path))
+    one, other, both = (
+        bias.build_lexical_biased_model(name, EXAMPLES, language="en").predict(EXAMPLES)
+        for name in (bias.LEXICAL, bias.HYPOTHESIS, bias.BOTH)
+    )
+    product = np.exp(one + other)
+    assert np.exp(both) == pytest.approx(product / product.sum(axis=1, keepdims=True), abs=1e-5)
+
+
+def test_cached_bias_predicts_each_pair_once():
+    asked = []
+
+    def predict(examples):
+        asked.extend(examples)
+        return predict_by_hypothesis(examples)
+
+    cached = BiasedModel("counted", predict).with_cache()
+    copies = [example._replace(source_id=f"{example.source_id}#1") for example in EXAMPLES]
+    found = cached.predict(EXAMPLES + copies)
+    assert np.array_equal(found[: len(EXAMPLES)], found[len(EXAMPLES) :])
+    assert np.array_equal(cached.predict(EXAMPLES[5:6]), found[5:6])
+    assert [example[1:3] for example in asked] == [example[1:3] for example in EXAMPLES]
+    assert cached.predict([]).shape == (0, 3)
+
+
+@pytest.mark.parametrize("order", ["natural", "permuted"])
+def test_weak_learner_recognizes_training_pairs_in_trained_order(monkeypatch, tmp_path, order):
+    fixed = BiasedModel("fixed", predict_by_hypothesis)
+    monkeypatch.setattr(bias, "load_network_biased_model", lambda folder, **options: fixed)
+    config = DebiasConfig(model="m", output_dir=tmp_path, bias="self", weak_examples=12, word_order=order)
+    raw = PairDataset("pairs", EXAMPLES, 1.0, "en", {"excluded": {}})
+    features = DebiasedTrainer.load_features(config, TrainingData((raw,), ()), {"weak": tmp_path})
+    asked = raw if order == "natural" else permute_words(raw, seed=config.seed)
+    seen = {example.source_id for part in sample_from_datasets([raw], 12, config.seed) for example in part.examples}
+    is_seen = np.array([example.source_id in seen for example in asked.examples])
+    found = np.exp(features(asked.examples)[BIAS])
+    assert is_seen.sum() == 12
+    assert found[is_seen] == pytest.approx(1 / 3)
+    assert found[~is_seen].max(axis=1) == pytest.approx(0.8)
+
+
+def store_predictions(examples, predictor, folder):
+    ids = [example.source_id for example in examples]
+    columns = {name: [getattr(example, name) for example in examples] for name in ("premise", "hypothesis")}
+    rows = datasets.Dataset.from_dict({"id": [f"row {name}" for name in ids], "source_id": ids, **columns})
+    return predict_rows(rows, predictor, folder)
+
+
+def test_stored_predictions_are_matched_by_id(tiny_bert, tmp_path):
+    predictor = TransformerPredictor.load(tiny_bert)
+    kept = store_predictions(EXAMPLES[::-1], predictor, tmp_path / "predictions")
+    expected = np.log(kept.load_probabilities(LABELS)[::-1])
+    for folder in (kept.folder.path, tmp_path / "predictions"):
+        stored = bias.read_biased_predictions(folder)
+        assert stored.predict(EXAMPLES) == pytest.approx(expected, abs=1e-6)
+        copies = [example._replace(source_id=f"{example.source_id}#2") for example in EXAMPLES[:3]]
+        assert np.array_equal(stored.predict(copies), stored.predict(EXAMPLES[:3]))
+    network = bias.load_network_biased_model(tiny_bert, tmp_path / "answers")
+    assert network.predict(EXAMPLES) == pytest.approx(expected, abs=1e-5)
+    store_predictions(EXAMPLES[:5], predictor, tmp_path / "predictions")
+    with pytest.raises(ValueError, match=r"expected predictions of one model on one set.* got 2"):
+        bias.read_biased_predictions(tmp_path / "predictions")
+
+
+def test_incomplete_or_missing_predictions_are_rejected(tiny_bert, tmp_path):
+    predictor = TransformerPredictor.load(tiny_bert)
+    store_predictions(EXAMPLES[:2], predictor, tmp_path / "some")
+    with pytest.raises(ValueError, match="each of 2 training pairs, got none for 1, such as 'other'"):
+        bias.read_biased_predictions(tmp_path / "some").predict([EXAMPLES[0], EXAMPLES[0]._replace(source_id="other")])
+    store_predictions([*EXAMPLES[:2], EXAMPLES[0]], predictor, tmp_path / "twice")
+    with pytest.raises(ValueError, match="expected one prediction per id"):
+        bias.read_biased_predictions(tmp_path / "twice")
+    with pytest.raises(ValueError, match="got none"):
+        bias.read_biased_predictions(tmp_path / "nowhere")

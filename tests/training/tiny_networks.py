@@ -3,10 +3,10 @@
 import tempfile
 from types import SimpleNamespace
 
-import tokenizers
 import torch
 import transformers
 
+from tests import tiny_tokenizer as wordpiece
 from tests.inference import fixtures
 from tests.inference.fixtures import ORDER
 
@@ -88,22 +88,10 @@ def tiny_network(kind="bert", *, dropout=0.0, seed=0, **options):
 
 def tiny_tokenizer():
     """Return a tokenizer of `WORDS`, with BART's ids for special tokens."""
-    special = ["<s>", "<pad>", "</s>", "<unk>"]
-    backend = tokenizers.Tokenizer(
-        tokenizers.models.WordLevel({word: i for i, word in enumerate(special + WORDS)}, unk_token="<unk>")
-    )
-    backend.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
-    backend.post_processor = tokenizers.processors.TemplateProcessing(
-        single="<s> $A </s>", pair="<s> $A </s> $B </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
-    )
-    return transformers.PreTrainedTokenizerFast(
-        tokenizer_object=backend,
-        bos_token="<s>",
-        pad_token="<pad>",
-        eos_token="</s>",
-        unk_token="<unk>",
-        model_input_names=["input_ids", "attention_mask"],
-    )
+    special = ["[CLS]", "[PAD]", "[SEP]", "[UNK]"]
+    tokenizer = wordpiece.tiny_tokenizer({word: number for number, word in enumerate(special + WORDS)})
+    tokenizer.model_input_names = tokenizer.init_kwargs["model_input_names"] = ["input_ids", "attention_mask"]
+    return tokenizer
 
 
 def encode(pairs=PAIRS):
