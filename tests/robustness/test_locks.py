@@ -1,4 +1,4 @@
-"""Tests of two processes that use the same path. Training has its own test in `tests/training/test_faults.py`."""
+"""Tests of two processes that use the same path. Training has its own test in `tests/training/test_interrupted.py`."""
 
 import json
 import os

@@ -42,23 +42,25 @@ def pretrained(tiny_bert, tmp_path_factory):
     from transformers import AutoModel, AutoTokenizer
 
     folder = tmp_path_factory.mktemp("pretrained")
-    AutoModel.from_pretrained(tiny_bert).save_pretrained(folder)
+    changed = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "num_labels": 2}  # without names
+    AutoModel.from_pretrained(tiny_bert, **changed).save_pretrained(folder)
     AutoTokenizer.from_pretrained(tiny_bert).save_pretrained(folder)
-    config = json.loads((folder / "config.json").read_text())
-    config |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
-    for name in ("id2label", "label2id"):
-        config.pop(name, None)
-    (folder / "config.json").write_text(json.dumps(config))
     return folder
 
 
 @pytest.fixture(scope="session")
 def dropout_model(pretrained, tmp_path_factory):
     """Return the same model with dropout."""
-    folder = shutil.copytree(pretrained, tmp_path_factory.mktemp("dropout") / "model")
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | {"hidden_dropout_prob": 0.2}))
-    return folder
+    folder = tmp_path_factory.mktemp("dropout") / "model"
+    return copy_with_changes(pretrained, folder, "config.json", hidden_dropout_prob=0.2)
+
+
+def copy_with_changes(folder, to, name, **fields):
+    """Copy a model and change fields in one of its JSON files."""
+    shutil.copytree(folder, to)
+    config = json.loads((to / name).read_text())
+    (to / name).write_text(json.dumps(config | fields))
+    return to
 
 
 @pytest.fixture
@@ -104,15 +106,15 @@ def train(options, monkeypatch, lexical_cache):
 
 @pytest.fixture
 def finetune(train):
-    """Return a function that fine-tunes with some options, and returns the record and the weights."""
+    """Return `train` for the recipe finetune."""
     return partial(train, "finetune")
 
 
-def train_until(step, train, **changed):
-    """Train until a step is complete, then stop."""
+def train_until(step, train, *, total=12, **changed):
+    """Train until a step of the run with `total` steps is complete, then stop."""
 
-    def stop(done, total, message):
-        if (done, total) == (step, changed.get("max_steps", 12)):
+    def stop(done, steps, message):
+        if (done, steps) == (step, total):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -133,11 +135,11 @@ def has_close_weights(one, other, atol):
     return max(float((one[name].float() - other[name].float()).abs().max()) for name in compared) < atol
 
 
-def compute_accuracy(folder, **how):
-    """Compute the accuracy of a model on `PAIRS`."""
+def compute_accuracy(folder, pairs=PAIRS):
+    """Compute the accuracy of a model on pairs."""
     from unbag.data.labels import LABELS
     from unbag.inference.transformer import TransformerPredictor
 
-    premises, hypotheses, labels = zip(*PAIRS, strict=True)
-    outputs = TransformerPredictor.load(folder, **how).predict(premises, hypotheses).argmax(axis=1).tolist()
+    premises, hypotheses, labels = zip(*pairs, strict=True)
+    outputs = TransformerPredictor.load(folder).predict(premises, hypotheses).argmax(axis=1)
     return sum(LABELS[output] == label for output, label in zip(outputs, labels, strict=True)) / len(labels)

@@ -1,18 +1,16 @@
 """Tests of the options of all recipes: invalid values, records, and the command that reproduces a run."""
 
-import math
 import re
 import shlex
 from inspect import signature
 
 import pytest
-from typer.testing import CliRunner
 
-from unbag import cli
 from unbag.cli import train
 from unbag.training.config import TrainConfig, parse_weighted_corpus
 from unbag.training.recipes import DebiasConfig, HexConfig, find_recipe
 from unbag.training.record import build_train_command
+from unbag.training.seeds import _check_pairs
 
 
 def build_config(config=TrainConfig, **options):
@@ -20,15 +18,13 @@ def build_config(config=TrainConfig, **options):
 
 
 def test_train_config_invalid_values_are_all_reported():
-    with pytest.raises(ValueError, match="expected") as refused:
+    with pytest.raises(ValueError, match="expected") as values:
         build_config(
-            num_train_epochs=0,
             batch_size=0,
             learning_rate=float("nan"),
             warmup_ratio=1.5,
             max_grad_norm=-1.0,
             word_order="backwards",
-            precision="int8",
             report_to=("paper",),
         )
     with pytest.raises(ValueError, match="expected") as combined:
@@ -39,13 +35,10 @@ def test_train_config_invalid_values_are_all_reported():
             augment=("rhymes", "soswap=0", "negated=1.5", "swapped=5", "swapped"),
         )
     for said in (
-        "--num-train-epochs: expected a whole number of at least 1, got 0; --batch-size: expected a whole number of at "
-        "least 1, got 0",
-        "--learning-rate: expected a number above 0, got nan",
+        "--batch-size: expected a whole number of at least 1, got 0; --learning-rate: expected a number above 0",
         "--warmup-ratio: expected a number from 0 to 1, got 1.5",
         "--max-grad-norm: expected a number of at least 0, got -1.0",
         "--word-order: expected one of natural, shuffled, permuted, got 'backwards'",
-        "--precision: expected one of no, bf16, fp16, got 'int8'",
         "--gradient-accumulation-steps: expected at most --batch-size 4, got 8",
         "expected a weight above 0 after snli=, got '0'",
         "--augment: expected one of soswap, addamod, reversed, swapped, negated, substituted, negation, recombined, "
@@ -55,41 +48,24 @@ def test_train_config_invalid_values_are_all_reported():
         "--augment: expected each kind once, got swapped several times",
         "--report-to: expected comma-separated values, each one of mlflow, tensorboard, trackio, wandb, got ('paper',)",
     ):
-        assert said in f"{refused.value} {combined.value}"
+        assert said in f"{values.value} {combined.value}"
 
 
 @pytest.mark.parametrize(
     ("config", "options", "said"),
     [
-        (
-            TrainConfig,
-            {"gradient_accumulation_steps": 33},
-            "--gradient-accumulation-steps: expected at most --batch-size 32",
-        ),
         (TrainConfig, {"corpus": ()}, "--corpus: expected at least one corpus or file, got none"),
         (TrainConfig, {"augment": ("soswap",), "word_order": "shuffled"}, "--augment: expected --word-order natural"),
         (TrainConfig, {"language": "xx"}, "expected a language code such as ar, bg, de,"),
         (TrainConfig, {"columns": ("premise",)}, "expected --columns premise=…,hypothesis=…,label=…, got 'premise'"),
-        (
-            TrainConfig,
-            {"labels": ("neutral",)},
-            "--labels: expected a file in --corpus or --validation, got only",
-        ),
+        (TrainConfig, {"labels": ("neutral",)}, "--labels: expected a file in --corpus or --validation, got only"),
         (TrainConfig, {"corpus": ("snli=many",)}, "expected a weight above 0 after snli=, got 'many'"),
         (HexConfig, {"warm_start": 500}, "--warm-start: expected a number from 0 to less than 1, got 500"),
-        (HexConfig, {"superficial_weight": -2}, "--superficial-weight: expected a number of at least 0, got -2"),
-        (find_recipe("max_entropy"), {"alpha": 0.0}, "--alpha: expected a number above 0"),
-        (
-            find_recipe("max_entropy"),
-            {"word_order": "permuted"},
-            "--word-order: expected natural with --alpha, got permuted",
-        ),
+        (find_recipe("max_entropy"), {"word_order": "permuted"}, "--word-order: expected natural with --alpha, got"),
         (DebiasConfig, {"bias": "magic"}, "--bias: expected lexical, hypothesis, both, self or a folder, got '"),
-        (DebiasConfig, {"anneal": math.nan}, "--anneal: expected a number of at least 0"),
         (DebiasConfig, {"hypothesis_only": True}, "--hypothesis-only: not supported by debiasing, because a"),
         (DebiasConfig, {"alpha": 1.0, "word_order": "shuffled"}, "got shuffled, because --alpha"),
         (DebiasConfig, {"bias": "self", "max_examples": 100}, "expected fewer than --max-examples 100"),
-        (DebiasConfig, {"balance": 2.0}, "--balance: expected a number from 0 to 1"),
         (DebiasConfig, {"bias": "/", "augment": ("soswap",)}, "not supported with stored predictions"),
         (find_recipe("reweighting"), {"balance": 0.5}, "already weights pairs by the bias"),
         (find_recipe("confidence_regularization"), {"teacher": "nowhere"}, "--teacher: expected a model folder"),
@@ -98,18 +74,9 @@ def test_train_config_invalid_values_are_all_reported():
         (find_recipe("mend"), {"sets": ("swapped",), "no_evaluate": True}, "cannot be combined with --sets swapped"),
         (find_recipe("mend"), {"official_file": "f", "no_evaluate": True}, "cannot be combined with --official-file f"),
         (find_recipe("kfold"), {"folds": 1}, "--folds: expected a whole number of at least 2, got 1"),
-        (
-            find_recipe("rearranged"),
-            {"test_examples": 0},
-            "--test-examples: expected a whole number of at least 1, got 0",
-        ),
         *(
-            (
-                find_recipe("rearranged"),
-                {"corpus": corpus},
-                "--corpus: expected exactly one of snli, mnli, anli, sick",
-            )
-            for corpus in (("ocnli",), ("snli", "mnli"), ("pairs.csv",))
+            (find_recipe("rearranged"), {"corpus": corpus}, "--corpus: expected exactly one of snli, mnli, anli, sick")
+            for corpus in (("ocnli",), ("snli", "mnli"))
         ),
     ],
 )
@@ -127,8 +94,6 @@ def test_file_name_with_equals_sign_accepts_labels(tmp_path):
 
 
 def test_augmentation_requires_english_pairs():
-    from unbag.training.seeds import _check_pairs
-
     config = build_config(corpus=("snli", "pairs.csv"), language="fr", augment=("soswap",))
     with pytest.raises(ValueError, match="augment: expected only English pairs, got en, fr"):
         _check_pairs(config)
@@ -167,19 +132,10 @@ def test_fixed_protocol_options_are_no_options(config):
     assert config.FIXED >= {"validation", "augment", "word_order", "hypothesis_only"}
     options = signature(train._command(config)).parameters
     assert {"model", "seeds"} <= options.keys()
-    assert config.FIXED.isdisjoint(options)
+    assert {*config.FIXED, *config.excluded_options}.isdisjoint(options)
     for name, value in (("validation", ("snli",)), ("word_order", "shuffled"), ("augment_pairs", 3)):
         with pytest.raises(ValueError, match=f"{name}: expected the default of this recipe, got"):
             build_config(config, **{name: value})
-
-
-def test_default_protocol_is_that_of_authors():
-    told = build_config(find_recipe("kfold"))
-    found = told.protocol, told.folds, told.num_train_epochs, told.learning_rate, told.warmup_ratio
-    assert found == ("authors", 5, 4, 5e-5, 0)
-    shown = CliRunner(env={"COLUMNS": "80"}).invoke(cli.app, ["train", "kfold", "--help"])
-    assert "--seeds" in shown.output
-    assert "--seed " not in shown.output, "no option that the protocol would not heed"
 
 
 def test_config_of_other_recipe_has_shared_options():
@@ -188,14 +144,9 @@ def test_config_of_other_recipe_has_shared_options():
     assert config.build_recipe_config(HexConfig).warm_start == 0.5
 
 
-COMMIT = "f" * 40
 COMMANDS = [
-    "unbag train finetune --model org/base --output-dir runs/a",
-    "unbag train finetune --model org/base --corpus snli=2 mnli --validation sick --word-order shuffled --output-dir a",
-    "unbag train finetune --model org/base --hypothesis-only --max-steps 4 "
-    "--gradient-accumulation-steps 2 --output-dir a",
-    "unbag train hex --model org/base --corpus mnli --warm-start 0.0 --unscaled --width 12 --output-dir a",
-    "unbag train hex --model org/base --superficial-weight 0.5 --embeddings org/words --output-dir a",
+    "unbag train finetune --model org/base --hypothesis-only --corpus snli=2 mnli --validation sick --output-dir a",
+    "unbag train hex --model org/base --warm-start 0.0 --unscaled --width 12 --embeddings org/words --output-dir a",
     "unbag train max-entropy --model org/base --alpha 0.5 --learning-rate 2e-05 --precision bf16 --seed 5 "
     "--output-dir a",
     "unbag train finetune --model org/base --augment soswap=1500 negated=0.1 --augment-words all "
@@ -220,13 +171,13 @@ def test_recorded_command_gives_same_config(text, monkeypatch):
         "recipe": config.recipe,
         "config": config.to_json(),
         "precision": config.precision or "no",
-        "model": {"name": "org/base", "revision": COMMIT},
+        "model": {"name": "org/base", "revision": "f" * 40},
         "processes": 1,
     }
     told = build_train_command(record)
     again = read_config(shlex.split(told), monkeypatch)
     assert type(again) is type(config)
-    assert again.to_json() == config.to_json() | {"revision": COMMIT}
+    assert again.to_json() == config.to_json() | {"revision": "f" * 40}
     assert build_train_command(record | {"processes": 2}) == f"torchrun --nproc_per_node 2 -m {told}"
     # The precision of an accelerate config is an option of the command.
     by_accelerate = {"config": record["config"] | {"precision": None}, "precision": "bf16"}

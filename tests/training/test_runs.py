@@ -9,13 +9,13 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from tests.fork_server import PYTHON
+from tests.inference.fixtures import ORDER
 from tests.training.conftest import (
     PAIRS,
     SHORT,
@@ -28,8 +28,6 @@ from tests.training.conftest import (
 )
 from tests.training.tiny_networks import tiny_network, tiny_tokenizer
 from unbag.data.labels import LABELS
-from unbag.inference.transformer import TransformerPredictor
-from unbag.training.bias import BiasedModel
 from unbag.training.config import TrainConfig
 from unbag.training.seeds import run_seeds
 
@@ -77,16 +75,14 @@ def test_stopped_run_resumes_to_same_files(train, options, dropout_model, name):
         pytest.param("product_of_experts", {"alpha": 0.5, "balance": 0.5, "anneal": 0.0}, marks=pytest.mark.nightly),
     ],
 )
-def test_gradient_accumulation_equals_whole_batch(train, options, name, changed):
+def test_gradient_accumulation_equals_whole_batch(train, tmp_path, name, changed):
     _, whole = train(name, **changed)
-    _, parts = train(
-        name, gradient_accumulation_steps=4, output_dir=options["output_dir"].with_name("parts"), **changed
-    )
+    _, parts = train(name, gradient_accumulation_steps=4, output_dir=tmp_path / "parts", **changed)
     assert has_close_weights(whole, parts, atol=1e-4)
 
 
-def test_weights_depend_on_seed_and_options_of_recipe_only(train, options, dropout_model):
-    outs = (options["output_dir"].with_name(str(number)) for number in range(9))
+def test_weights_depend_on_seed_and_options_of_recipe_only(train, tmp_path, dropout_model):
+    outs = (tmp_path / str(number) for number in range(9))
     train = partial(train, "max_entropy", model=str(dropout_model), max_steps=4)
     _, first = train(output_dir=next(outs))
     torch.manual_seed(6)
@@ -96,32 +92,39 @@ def test_weights_depend_on_seed_and_options_of_recipe_only(train, options, dropo
         assert not has_equal_weights(train(output_dir=next(outs), **changed)[1], first)
 
 
-def test_every_weight_changes_and_toy_data_is_learned(finetune, options):
+def test_other_word_orders_change_training(finetune, tmp_path):
+    orders = ("natural", "shuffled", "permuted")
+    weights = [finetune(max_steps=3, word_order=order, output_dir=tmp_path / order)[1] for order in orders]
+    assert not any(has_equal_weights(weights[0], other) for other in weights[1:])
+
+
+def test_finished_run_has_learned_loads_and_is_not_repeated(finetune, options):
+    out, finetune = options["output_dir"], partial(finetune, max_steps=60, eval_steps=10)
     before = AutoModelForSequenceClassification.from_pretrained(options["model"]).state_dict()
-    record, after = finetune(max_steps=60, eval_steps=10)
+    record, after = finetune()
     assert before.keys() == after.keys()
     assert not [name for name in after if torch.equal(before[name], after[name])]
     losses = [found["all"]["loss"] for found in record["evaluations"]]
     assert losses[0] > 0.3
     assert losses[-1] < 0.1
-    assert record["evaluations"][-1]["all"]["accuracy"] == compute_accuracy(options["output_dir"]) == 1
+    assert record["evaluations"][-1]["all"]["accuracy"] == compute_accuracy(out) == 1
+    config = AutoModelForSequenceClassification.from_pretrained(out).config
+    assert [config.id2label[output] for output in range(3)] == list(LABELS) == record["label_order"]
+    tokenizer = AutoTokenizer.from_pretrained(out)
+    assert len(tokenizer("a man " * 20)["input_ids"]) == 42, "a truncation of the training was left in the tokenizer"
+    assert record == json.loads((out / "training.json").read_text())
+    assert "/" not in json.dumps({**record, "environment": None}), "a path of this machine is in the record"
+    stamp = (out / "model.safetensors").stat().st_mtime_ns
+    assert finetune()[0] == record
+    assert (out / "model.safetensors").stat().st_mtime_ns == stamp
+    with pytest.raises(ValueError, match=re.escape("contains the output of another run: config.seed was 13, is 14")):
+        finetune(seed=14)
+    changed = str(write_pairs(out.with_name("pairs.csv"), PAIRS[:60]))
+    with pytest.raises(ValueError, match=re.escape("pairs.csv has changed")):
+        finetune(corpus=(changed,), validation=(changed,))
 
 
-@pytest.mark.nightly
-def test_max_entropy_model_is_uncertain_on_permuted_pairs(train, options):
-    plain = options["output_dir"].with_name("plain")
-    train("finetune", max_steps=60, output_dir=plain)
-    train("max_entropy", max_steps=60)
-    highest = {}
-    for folder in (plain, options["output_dir"]):
-        backwards = [[" ".join(reversed(text.split())) for text in side] for side in list(zip(*PAIRS, strict=True))[:2]]
-        highest[folder.name] = float(TransformerPredictor.load(folder).predict(*backwards).max(axis=1).mean())
-    assert highest["plain"] > 0.8
-    assert highest["out"] < 0.5
-    assert compute_accuracy(options["output_dir"]) > 0.9
-
-
-def test_stopped_run_rejects_changed_word_vectors(train, tmp_path):
+def test_stopped_run_rejects_other_seed_and_changed_word_vectors(train, tmp_path):
     vectors = tmp_path / "vectors.txt"
     words = sorted({word for pair in PAIRS for text in pair[:2] for word in text.split()})
 
@@ -130,7 +133,9 @@ def test_stopped_run_rejects_changed_word_vectors(train, tmp_path):
 
     train = partial(train, "hex", embeddings=str(vectors), max_steps=4, save_steps=1)
     write(1, 2)
-    train_until(2, train, max_steps=4)
+    train_until(2, train, total=4)
+    with pytest.raises(ValueError, match=re.escape("checkpoint of another run: config.seed was 13, is 14")):
+        train(seed=14)
     write(3, 4)
     with pytest.raises(ValueError, match=r"checkpoint of another run: embeddings was 'sha256:\w+', is 'sha256:"):
         train()
@@ -138,108 +143,69 @@ def test_stopped_run_rejects_changed_word_vectors(train, tmp_path):
     record, _ = train()
     assert record["config"]["embeddings"] == "vectors.txt", "wherever it lies"
     assert record["embeddings"] == f"sha256:{sha256(vectors.read_bytes()).hexdigest()}"
-    assert train()[0] == record, "it is finished already"
     write(3, 4)
     with pytest.raises(ValueError, match=r"contains the output of another run: .*vectors\.txt has changed"):
         train()
 
 
-def test_user_model_can_be_bias(train, options, tiny_bert):
+def test_user_model_can_be_bias(train, tmp_path, tiny_bert):
     record, _ = train("reweighting", bias=str(tiny_bert), max_steps=2)
     assert record["known"].startswith("network ")
     assert record["config"]["bias"] == tiny_bert.name
-    assert not options["output_dir"].with_name("out.unfinished").exists()
+    assert record["bias_accuracy"] == pytest.approx(compute_accuracy(tiny_bert))
+    assert not (tmp_path / "out.unfinished").exists()
 
 
-def test_record_contains_accuracy_of_bias(train, options, tmp_path, monkeypatch):
-    """Of 72 pairs, 18 predictions are correct, 36 wrong and 18 missing: an accuracy of one third."""
-    lines = Path(options["corpus"][0]).read_text().splitlines()[1:]
-    labels = [line.rsplit(",", 1)[1] for line in lines]
-    names = ("entailment", "neutral", "contradiction")
-    said = [label if row < 18 else TURNED[label] for row, label in enumerate(labels[:54])]
-    rows = [[0.6 if name == each else 0.2 for name in names] for each in said] + [[1 / 3] * 3] * 18
-    header, ids = "id,premise,hypothesis,label", [f"p{row}" for row in range(72)]
-    (tmp_path / "pairs.csv").write_text("\n".join([header, *map(",".join, zip(ids, lines, strict=True))]))
-    logarithms = dict(zip(ids, np.log(np.array(rows, np.float32)), strict=True))
-    biased = BiasedModel("said", lambda examples: np.array([logarithms[each.source_id] for each in examples]))
-    monkeypatch.setattr("unbag.training.bias.read_biased_predictions", lambda folder: biased)
-    told = {"corpus": (str(tmp_path / "pairs.csv"),), "bias": str(tmp_path), "max_steps": 1}
-    assert train("reweighting", **told)[0]["bias_accuracy"] == pytest.approx(18 / 54)
-
-
-def test_output_loads_with_transformers(finetune, options):
-    record, _ = finetune(max_steps=1)
-    network = AutoModelForSequenceClassification.from_pretrained(options["output_dir"])
-    assert [network.config.id2label[output] for output in range(3)] == list(LABELS) == record["label_order"]
-    tokenizer = AutoTokenizer.from_pretrained(options["output_dir"])
-    assert len(tokenizer("a man " * 20)["input_ids"]) == 42, "a truncation of the training was left in the tokenizer"
-    assert record == json.loads((options["output_dir"] / "training.json").read_text())
-    assert "/" not in json.dumps({**record, "environment": None}), "a path of this machine is in the record"
-
-
-def test_classifier_keeps_head_and_label_order(finetune, tiny_bert):
-    record, weights = finetune(model=str(tiny_bert), max_steps=1, learning_rate=1e-9)
-    assert record["label_order"] == ["contradiction", "entailment", "neutral"]
-    before = AutoModelForSequenceClassification.from_pretrained(tiny_bert)
-    assert torch.allclose(before.classifier.weight, weights["classifier.weight"], atol=1e-6)
-
-
-def test_head_with_other_labels_is_rejected(make_model, finetune):
+def test_classifier_keeps_head_and_label_order(finetune, make_model, tiny_bert, tmp_path):
     with pytest.raises(ValueError, match="expected a classifier with the labels entailment, neutral, contradiction"):
         finetune(model=str(make_model(order=("entailment", "not_entailment"))))
     nameless = make_model(order=("LABEL_0", "LABEL_1", "LABEL_2"))
     with pytest.raises(ValueError, match="label-map"):
         finetune(model=str(nameless))
-    record, _ = finetune(model=str(nameless), label_map="neutral,entailment,contradiction", max_steps=1)
-    assert record["label_order"] == ["neutral", "entailment", "contradiction"]
+    for model, order in ((tiny_bert, ORDER), (nameless, LABELS)):
+        more = {"label_map": ",".join(LABELS)} if model == nameless else {}
+        out = tmp_path / model.name
+        record, weights = finetune(model=str(model), max_steps=1, learning_rate=1e-9, output_dir=out, **more)
+        assert record["label_order"] == list(order)
+        before = load_file(model / "model.safetensors")["classifier.weight"]
+        assert torch.allclose(before, weights["classifier.weight"], atol=1e-6)
 
 
-def test_early_stopping_keeps_and_resumes_best_model(finetune, tmp_path):
+def test_early_stopping_keeps_and_resumes_best_model(finetune, dropout_model, tmp_path):
     # With rotated validation labels, better training gives a lower accuracy.
-    against = write_pairs(tmp_path / "against.csv", [(p, h, TURNED[label]) for p, h, label in PAIRS])
-    early_stopping = {"validation": (str(against),), "max_steps": 400, "eval_steps": 5, "early_stopping_patience": 2}
-    record, unbroken = finetune(**early_stopping, output_dir=tmp_path / "unbroken")
+    turned = [(premise, hypothesis, TURNED[label]) for premise, hypothesis, label in PAIRS]
+    early_stopping = {"max_steps": 400, "eval_steps": 5, "early_stopping_patience": 2, "model": str(dropout_model)}
+    finetune = partial(finetune, validation=(str(write_pairs(tmp_path / "turned.csv", turned)),), **early_stopping)
+    record, unbroken = finetune(output_dir=tmp_path / "unbroken")
     accuracies = [found["all"]["accuracy"] for found in record["evaluations"]]
     best = record["best_evaluation"]["step"]
     assert best == 5 * (accuracies.index(max(accuracies)) + 1) < record["steps"] == 5 * len(accuracies)
     assert record["steps"] == best + 10, "two evaluations in a row brought nothing better"
-    premises, hypotheses, labels = zip(*PAIRS, strict=True)
-    outputs = TransformerPredictor.load(tmp_path / "unbroken").predict(premises, hypotheses).argmax(axis=1).tolist()
-    right = sum(LABELS[output] == TURNED[label] for output, label in zip(outputs, labels, strict=True))
-    assert right / 72 == pytest.approx(max(accuracies))
-    train_until(best + 4, finetune, **early_stopping, save_steps=best + 2)
+    assert compute_accuracy(tmp_path / "unbroken", turned) == pytest.approx(max(accuracies))
+    train_until(best + 4, finetune, total=400, save_steps=best + 2)
     moved = (tmp_path / "out.unfinished").rename(tmp_path / "kept") / "checkpoints"
     assert sorted(path.name for path in moved.iterdir()) == [f"checkpoint-{best}", f"checkpoint-{best + 2}"]
-    again, weights = finetune(**early_stopping, resume_from_checkpoint=str(moved))
+    again, weights = finetune(resume_from_checkpoint=str(moved))
     assert again["best_evaluation"] == record["best_evaluation"]
     assert has_equal_weights(weights, unbroken)
     shutil.rmtree(moved / f"checkpoint-{best}")
     with pytest.raises(ValueError, match=rf"expected checkpoint-{best} in or beside this folder, .* got none"):
-        finetune(**early_stopping, resume_from_checkpoint=str(moved), output_dir=tmp_path / "other")
+        finetune(resume_from_checkpoint=str(moved), output_dir=tmp_path / "other")
+    with pytest.raises(ValueError, match=r"expected a checkpoint .* got none"):
+        finetune(resume_from_checkpoint=str(tmp_path / "unbroken"), output_dir=tmp_path / "other")
 
 
 def test_precision_of_run_overrides_accelerate_config(finetune, tmp_path, monkeypatch):
     outs = (tmp_path / str(number) for number in range(9))
-    runs = [finetune(precision=precision, max_steps=2, output_dir=next(outs)) for precision in ("no", "bf16", None)]
+    runs = [finetune(precision=precision, max_steps=2, output_dir=next(outs)) for precision in ("bf16", None)]
     monkeypatch.setenv("ACCELERATE_MIXED_PRECISION", "bf16")
     runs += [finetune(precision=precision, max_steps=2, output_dir=next(outs)) for precision in ("no", None)]
     assert os.environ["ACCELERATE_MIXED_PRECISION"] == "bf16"
-    assert [record["precision"] for record, _ in runs] == ["no", "bf16", "no", "no", "bf16"]
-    full, half, *others = [weights["classifier.weight"] for _, weights in runs]
-    assert full.dtype == half.dtype == torch.float32
-    assert [torch.equal(full, other) for other in (half, *others)] == [False, True, True, False]
-
-
-def test_finished_run_is_not_repeated(finetune, options):
-    record, _ = finetune()
-    stamp = (options["output_dir"] / "model.safetensors").stat().st_mtime_ns
-    assert finetune()[0] == record
-    assert (options["output_dir"] / "model.safetensors").stat().st_mtime_ns == stamp
-    with pytest.raises(ValueError, match=re.escape("contains the output of another run: config.seed was 13, is 14")):
-        finetune(seed=14)
-    changed = write_pairs(options["output_dir"].parent / "pairs.csv", PAIRS[:60])
-    with pytest.raises(ValueError, match=re.escape("pairs.csv has changed")):
-        finetune(corpus=(str(changed),), validation=(str(changed),))
+    assert [record["precision"] for record, _ in runs] == ["bf16", "no", "no", "bf16"]
+    half, *others = [weights["classifier.weight"] for _, weights in runs]
+    assert half.dtype == others[0].dtype == torch.float32
+    assert [torch.equal(half, other) for other in others] == [False, False, True]
+    assert torch.equal(*others[:2])
 
 
 @pytest.mark.parametrize(
@@ -260,29 +226,6 @@ def test_impossible_run_is_rejected(finetune, changed, message):
         finetune(**changed)
 
 
-@pytest.mark.parametrize("order", ["shuffled", "permuted"])
-def test_other_word_orders_change_training(finetune, options, order):
-    _, natural = finetune(max_steps=3)
-    _, other = finetune(max_steps=3, word_order=order, output_dir=options["output_dir"].with_name(order))
-    assert not has_equal_weights(natural, other)
-
-
-def test_run_resumes_only_from_own_checkpoint(finetune, dropout_model, tmp_path):
-    finetune = partial(finetune, model=str(dropout_model))
-    train_until(7, finetune, save_steps=3)
-    with pytest.raises(ValueError, match=re.escape("checkpoint of another run: config.seed was 13, is 14")):
-        finetune(seed=14)
-    moved = (tmp_path / "out.unfinished").rename(tmp_path / "kept")
-    assert sorted(path.name for path in (moved / "checkpoints").iterdir()) == ["checkpoint-3", "checkpoint-6"]
-    steps = []
-    _, resumed = finetune(resume_from_checkpoint=str(moved), on_step=lambda done, total, message: steps.append(done))
-    assert steps[0] == 7, "the last checkpoint was after six steps"
-    _, unbroken = finetune(output_dir=tmp_path / "unbroken")
-    assert has_equal_weights(resumed, unbroken)
-    with pytest.raises(ValueError, match=r"expected a checkpoint .* got none"):
-        finetune(resume_from_checkpoint=str(tmp_path / "unbroken"), output_dir=tmp_path / "other")
-
-
 @pytest.mark.nightly
 def test_model_with_shared_weights_resumes(finetune, tmp_path):
     """BART's encoder and decoder share one embedding table, which a checkpoint contains once."""
@@ -294,19 +237,22 @@ def test_model_with_shared_weights_resumes(finetune, tmp_path):
 
 
 def test_seeds_are_summarized(finetune, options):
+    out = options["output_dir"]
     with pytest.raises(ValueError, match="nope"):
         run_seeds(TrainConfig(**options), [], sets=["nope"])
-    assert not list(options["output_dir"].parent.iterdir()), "the set is validated before the training"
-    done = run_seeds(TrainConfig(**{**options, "max_steps": 3}), (1, 2, 3))
+    assert not list(out.parent.iterdir()), "the set is validated before the training"
+    with pytest.raises(ValueError, match=r"expected distinct seeds, got \[1, 1\]"):
+        run_seeds(TrainConfig(**options), (1, 1))
+    done = run_seeds(TrainConfig(**options | {"max_steps": 3}), (1, 2))
     values = [record["best_evaluation"]["all"]["accuracy"] for record in done["runs"]]
     [(name, found)] = done["summary"].items()
     assert name == "accuracy on pairs.csv"
     assert found["values"] == values
-    assert found["mean"] == pytest.approx(sum(values) / 3)
+    assert found["mean"] == pytest.approx(sum(values) / 2)
     assert found["standard_deviation"] == pytest.approx(statistics.stdev(values))
     assert found["n"] == done["runs"][0]["best_evaluation"]["all"]["pairs"]
-    assert json.loads((options["output_dir"] / "seeds.json").read_text())["summary"] == done["summary"]
-    alone, _ = finetune(max_steps=3, seed=2, output_dir=options["output_dir"] / "alone")
+    assert json.loads((out / "seeds.json").read_text())["summary"] == done["summary"]
+    alone, _ = finetune(max_steps=3, seed=2, output_dir=out / "alone")
     assert alone["best_evaluation"] == done["runs"][1]["best_evaluation"], "a run depends on the runs before it"
 
 

@@ -32,9 +32,8 @@ FSDP = {
     "fsdp_cpu_ram_efficient_loading": False,
     "fsdp_sync_module_states": False,
 }
-SPARING = dict.fromkeys(
-    ("fsdp_cpu_ram_efficient_loading", "fsdp_sync_module_states"), True
-)  # FSDP 1 requires a GPU for this
+# FSDP 1 requires a GPU for this.
+SPARING = dict.fromkeys(("fsdp_cpu_ram_efficient_loading", "fsdp_sync_module_states"), True)
 ZERO = {"stage": 3, "stage3_param_persistence_threshold": 0, "stage3_gather_16bit_weights_on_model_save": True}
 AUTO = ("train_micro_batch_size_per_gpu", "train_batch_size", "gradient_accumulation_steps", "gradient_clipping")
 CONFIGS = {
@@ -90,10 +89,9 @@ def sharded_processes(run_options, dropout_model, tmp_path_factory):
     launched = {}
     for kind in CONFIGS:
         folder = tmp_path_factory.mktemp("sharded")
-        offline = {**os.environ, "HF_HUB_OFFLINE": "1", "DS_ACCELERATOR": "cpu"}
-        told_by_accelerate = build_environment(write_accelerate_config(kind, folder), folder, offline)
+        environment = build_environment(kind, folder)
         asked = json.dumps(build_jobs(kind, folder, run_options, str(dropout_model)))
-        launched[kind] = PYTHON.start_group(2, CHILD, asked, env=told_by_accelerate), folder
+        launched[kind] = PYTHON.start_group(2, CHILD, asked, env=environment), folder
     yield launched
     for processes, _ in launched.values():
         for process in processes:
@@ -109,25 +107,20 @@ def sharded_run(request, sharded_processes, single_process_runs):
     return request.param, folder
 
 
-def build_environment(config, folder, around):
-    """Return the environment that `accelerate launch` sets for a process."""
-    script = folder / "tell.py"
-    script.write_text(TELL)
-    run_options = json.loads(PYTHON.run(*LAUNCH, config, script, env=around, check=True).stdout)
-    # The launcher sets the variables for communication separately.
-    return {name: value for name, value in run_options.items() if not name.startswith("TORCHELASTIC_")}
-
-
-def write_accelerate_config(kind, folder):
-    """Write accelerate's config, and return the file."""
+def build_environment(kind, folder):
+    """Write accelerate's config. Return the environment that `accelerate launch` sets for a process."""
     config = json.loads(json.dumps({**COMMON, **CONFIGS[kind]}))
     if "deepspeed_config" in config:
         settings = folder / "deepspeed.json"
         settings.write_text(json.dumps({"zero_optimization": ZERO, **dict.fromkeys(AUTO, "auto")}))
         config["deepspeed_config"]["deepspeed_config_file"] = str(settings)
-    file = folder / "accelerate.json"
+    file, script = folder / "accelerate.json", folder / "tell.py"
     file.write_text(json.dumps(config))
-    return file
+    script.write_text(TELL)
+    offline = {**os.environ, "HF_HUB_OFFLINE": "1", "DS_ACCELERATOR": "cpu"}
+    told = json.loads(PYTHON.run(*LAUNCH, file, script, env=offline, check=True).stdout)
+    # The launcher sets the variables for communication separately.
+    return {name: value for name, value in told.items() if not name.startswith("TORCHELASTIC_")}
 
 
 def build_jobs(kind, folder, run_options, dropout_model):

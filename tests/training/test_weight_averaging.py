@@ -1,13 +1,10 @@
 """Tests of weight averaging, and of the folders that `unbag models interpolate` writes."""
 
 import json
-import random
 import shutil
+from fractions import Fraction
 
 import pytest
-
-pytest.importorskip("transformers", reason="needs unbag[models]")
-
 import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
@@ -15,13 +12,12 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from tests.hub.synthetic_results import build_model_record, build_plain_result
 from tests.models.tiny_models import tiny_model
 from tests.models.tiny_models import tiny_tokenizer as words
-from tests.training.conftest import has_equal_weights
+from tests.training.conftest import copy_with_changes, has_equal_weights
 from unbag.cli import app
 from unbag.cli.app import run
 from unbag.hub.cards import split_card
 from unbag.hub.model import build_model_upload
 from unbag.inference.hub_files import compute_folder_revision
-from unbag.inference.predictor import ModelError
 from unbag.training import weight_averaging
 from unbag.training.weight_averaging import average_models, average_tensors, average_weights, interpolate_weights
 
@@ -54,33 +50,24 @@ def test_interpolation_endpoints_are_exact():
 
 def test_interpolation_is_exact_value_rounded_once():
     """Python's fractions are the independent implementation."""
-    from fractions import Fraction
-
     a, b = torch.randn(200, generator=torch.Generator().manual_seed(3)), torch.linspace(-1, 1, 200)
     mixed = interpolate_weights({"w": a}, {"w": b}, 0.3)["w"]
-    exact = [
-        Fraction(0.7) * Fraction(x) + Fraction(0.3) * Fraction(y) for x, y in zip(a.tolist(), b.tolist(), strict=True)
-    ]
+    ulp = torch.nextafter(mixed.abs(), torch.tensor(torch.inf)) - mixed.abs()
     assert 1 - 0.3 == 0.7
-    ulp = [float(torch.nextafter(each.abs(), torch.tensor(torch.inf)) - each.abs()) for each in mixed]
-    for found, expected, size in zip(mixed.tolist(), exact, ulp, strict=True):
-        assert abs(Fraction(found) - expected) <= Fraction(size) * Fraction(0.5000001)
+    for x, y, found, size in zip(*(each.tolist() for each in (a, b, mixed, ulp)), strict=True):
+        exact = Fraction(0.7) * Fraction(x) + Fraction(0.3) * Fraction(y)
+        assert abs(Fraction(found) - exact) <= Fraction(size) * Fraction(0.5000001)
 
 
 def test_average_tensors_order_has_no_influence():
     tensors = [sample_floats(seed)[:1_900] for seed in range(6)]
     weights = [0.05, 0.1, 0.15, 0.2, 0.25, 0.25]
-    expected = average_tensors(tensors, weights)
-    order = list(range(6))
-    for seed in range(5):
-        random.Random(seed).shuffle(order)
-        shuffled = average_tensors([tensors[i] for i in order], [weights[i] for i in order])
-        assert torch.equal(get_bits(shuffled), get_bits(expected))
+    reordered = average_tensors(tensors[::-1], weights[::-1])
+    assert torch.equal(get_bits(reordered), get_bits(average_tensors(tensors, weights)))
 
 
-def test_average_weights_copies_equal_integers_and_rejects_others():
+def test_average_weights_rejects_different_integers():
     a = {"w": torch.ones(2), "table": torch.tensor([1, 2])}
-    assert average_weights([a, a], [0.5, 0.5])["table"].tolist() == [1, 2]
     with pytest.raises(ValueError, match="table: expected equal integers in all models, got different values"):
         average_weights([a, {**a, "table": torch.tensor([1, 3])}], [0.5, 0.5])
 
@@ -92,7 +79,7 @@ def model_pair(make_model):
 
 
 def load_weights(folder):
-    return {name: tensor for file in sorted(folder.glob("*.safetensors")) for name, tensor in load_file(file).items()}
+    return load_file(folder / "model.safetensors")
 
 
 def run_command(*arguments):
@@ -109,33 +96,26 @@ def test_average_models_writes_loadable_folders_for_every_alpha(model_pair, tmp_
     a, b = map(load_weights, model_pair)
     assert has_equal_weights(load_weights(folders[0]), a)
     assert has_equal_weights(load_weights(folders[2]), b)
-    assert has_equal_weights(
-        load_weights(folders[1]), {name: (0.75 * a[name].double() + 0.25 * b[name].double()).float() for name in a}
-    )
+    quarter = {name: (0.75 * a[name].double() + 0.25 * b[name].double()).float() for name in a}
+    assert has_equal_weights(load_weights(folders[1]), quarter)
     loaded = AutoModelForSequenceClassification.from_pretrained(folders[1])
     assert loaded.config.id2label == AutoModelForSequenceClassification.from_pretrained(model_pair[0]).config.id2label
     pairs = ("a man runs", "a man is in")
     assert AutoTokenizer.from_pretrained(folders[1])(*pairs) == AutoTokenizer.from_pretrained(model_pair[0])(*pairs)
 
 
-def test_average_models_records_sources_without_paths(model_pair, tmp_path, capsys):
-    assert run_command(*model_pair, "--output-dir", tmp_path / "half") == 0
-    printed = capsys.readouterr().out
-    assert f"0.5 × {model_pair[0].name} + 0.5 × {model_pair[1].name}" in printed
-    record = json.loads((tmp_path / "half" / weight_averaging.FILE).read_text())
-    card = (tmp_path / "half" / "README.md").read_text()
+def test_averaged_model_is_recorded_without_paths_and_published_with_results(model_pair, tmp_path, capsys):
+    folder = tmp_path / "half"
+    assert run_command(*model_pair, "--output-dir", folder) == 0
+    assert f"0.5 × {model_pair[0].name} + 0.5 × {model_pair[1].name}" in capsys.readouterr().out
+    record = json.loads((folder / weight_averaging.FILE).read_text())
+    card = (folder / "README.md").read_text()
     assert record["alpha"] == 0.5
-    for source, folder in zip(record["sources"], model_pair, strict=True):
-        assert (source["name"], source["weight"]) == (folder.name, 0.5)
-        assert f"| `{folder.name}` | `{source['revision']}` | 0.5 |" in card
-    assert "α = 0.5" in card
+    for source, model in zip(record["sources"], model_pair, strict=True):
+        assert (source["name"], source["weight"]) == (model.name, 0.5)
+        assert f"| `{model.name}` | `{source['revision']}` | 0.5 |" in card
     assert "https://arxiv.org/abs/2109.01903" in card
     assert str(model_pair[0].parent) not in card + json.dumps(record)
-
-
-def test_averaged_model_is_published_with_results(model_pair, tmp_path):
-    folder = tmp_path / "half"
-    average_models(model_pair, folder, alphas=[0.5])
     own = build_plain_result(build_model_record(str(folder), compute_folder_revision(folder)))
     published = build_model_upload(folder, "org/soup", [own])
     files = {name for name in published.files if not name.startswith(".eval_results")}
@@ -156,37 +136,26 @@ def test_averaged_models_are_uniform_soup_in_any_order(make_model, model_pair, t
     models = [*model_pair, make_model(seed=3)]
     record = average_models(models, tmp_path / "soup")
     average_models(models[::-1], tmp_path / "reversed")
-    average_models([models[0]] * 3, tmp_path / "one")
     assert [each["weights"] for each in record["models"]] == [[1 / 3] * 3]
     assert has_equal_weights(load_weights(tmp_path / "soup"), load_weights(tmp_path / "reversed"))
-    assert has_equal_weights(load_weights(tmp_path / "one"), load_weights(models[0]))
     assert "model soup" in (tmp_path / "soup" / "README.md").read_text()
 
 
-@pytest.mark.parametrize("name", ["kim", "dan"])
-def test_average_models_of_unbag_architectures_keeps_integer_tables(name, tmp_path):
+def test_average_models_of_unbag_architecture_keeps_integer_tables(tmp_path):
     folders = [tmp_path / each for each in "ab"]
     for seed, folder in enumerate(folders):
-        tiny_model(name, seed=seed).save_pretrained(folder)
+        tiny_model("kim", seed=seed).save_pretrained(folder)
         words().save_pretrained(folder)
     average_models(folders, tmp_path / "half")
     a, b, mean = map(load_weights, (*folders, tmp_path / "half"))
     assert mean.keys() == a.keys()
+    assert any(not tensor.is_floating_point() for tensor in mean.values())
     for key, tensor in mean.items():
         kept = not tensor.is_floating_point()
         assert torch.equal(tensor, a[key] if kept else ((a[key].double() + b[key].double()) / 2).float()), key
-    assert any(not tensor.is_floating_point() for tensor in mean.values()) == (name != "dan")
 
 
-def copy_with_changes(folder, to, name, **fields):
-    """Copy a model and change fields in one of its JSON files."""
-    shutil.copytree(folder, to)
-    config = json.loads((to / name).read_text())
-    (to / name).write_text(json.dumps(config | fields))
-    return to
-
-
-def test_average_models_rejects_incompatible_models(make_model, model_pair, tmp_path, capsys):
+def test_average_models_rejects_incompatible_models(make_model, model_pair, tmp_path):
     deeper = copy_with_changes(model_pair[1], tmp_path / "deeper", "config.json", layer_norm_eps=1e-6)
     reordered = make_model(order=("entailment", "neutral", "contradiction"), seed=2)
     vocabulary = json.loads((model_pair[1] / "tokenizer.json").read_text())["model"]
@@ -203,34 +172,26 @@ def test_average_models_rejects_incompatible_models(make_model, model_pair, tmp_
         ):
             average_models([model_pair[0], other], tmp_path / "out")
         assert not (tmp_path / "out").exists()
-    assert run_command(model_pair[0], deeper, "--output-dir", tmp_path / "out") != 0
-    assert "expected config.layer_norm_eps = 1e-12" in capsys.readouterr().err
 
 
 def test_average_models_rejects_invalid_requests(model_pair, tmp_path, capsys):
-    (tmp_path / "there").mkdir()
+    headless = tmp_path / "headless"
+    shutil.copytree(model_pair[1], headless)
+    kept = {name: each for name, each in load_weights(headless).items() if "classifier" not in name}
+    save_file(kept, headless / "model.safetensors", {"format": "pt"})
     for models, options, message in (
         (model_pair[:1], {}, "expected at least two models, got 1"),
         ((*model_pair, model_pair[0]), {"alphas": [0.5]}, "--alpha: not supported for 3 models, got 0.5"),
         (model_pair, {"alphas": [1.5]}, "--alpha: expected a number from 0 to 1, got 1.5"),
         (model_pair, {"alphas": [float("nan")]}, "--alpha: expected a number from 0 to 1, got nan"),
         (model_pair, {"alphas": [0.5, 0.5]}, "--alpha: expected different numbers, got 0.5, 0.5"),
+        ((model_pair[0], headless), {}, "contain no weights for .*classifier.*; expected a fine-tuned classifier"),
+        ((model_pair[0], tmp_path / "nowhere"), {}, "which does not exist"),
     ):
         with pytest.raises(ValueError, match=message):
             average_models(models, tmp_path / "out", **options)
     with pytest.raises(ValueError, match="--output-dir: expected a new folder"):
-        average_models(model_pair, tmp_path / "there")
-    with pytest.raises(ModelError, match="which does not exist"):
-        average_models([model_pair[0], tmp_path / "nowhere"], tmp_path / "out")
+        average_models(model_pair, headless)
     assert run_command(*model_pair, "--alpha", "x", "--output-dir", tmp_path / "out") == 2
     assert "--alpha: expected numbers from 0 to 1" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
-
-
-def test_average_models_without_head_are_rejected(model_pair, tmp_path):
-    headless = tmp_path / "headless"
-    shutil.copytree(model_pair[1], headless)
-    kept = {name: each for name, each in load_file(headless / "model.safetensors").items() if "classifier" not in name}
-    save_file(kept, headless / "model.safetensors", {"format": "pt"})
-    with pytest.raises(ModelError, match=r"contain no weights for .*classifier.*; expected a fine-tuned classifier"):
-        average_models([model_pair[0], headless], tmp_path / "out")

@@ -1,37 +1,30 @@
-"""Tests of initializing models from corpora: files, training, evaluation and rejected options."""
+"""Tests of initializing models from corpora: files, lexical tables, training, evaluation and rejected options."""
 
 import json
 
-import pytest
-
-pytest.importorskip("torch", reason="needs unbag[models]")
-
 import numpy as np
+import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from typer.testing import CliRunner
 
+from tests.baselines.wordnet.tiny_lexicon import TinyLexicon
 from tests.models.tiny_models import tiny_model
 from tests.training.conftest import write_pairs
 from unbag import cli
+from unbag.api import evaluate
 from unbag.baselines.lexical import embeddings
 from unbag.challenge_sets import results
+from unbag.challenge_sets.request import SetRequest
 from unbag.inference.predictor import ModelError
 from unbag.inference.transformer import TransformerPredictor
 from unbag.models import ARCHITECTURES
 from unbag.training.config import TrainConfig
-from unbag.training.initialization import initialize_model
+from unbag.training.initialization import compute_word_relations, initialize_model
 from unbag.training.run import run
 
 SMALL = {"hidden_size": "8"}
-
-
-@pytest.fixture
-def vectors(tmp_path):
-    path = tmp_path / "vectors.txt"
-    path.write_text("dog 1 2 3\nman 4 5 6\nwoman 7 8 9\n")
-    return str(path)
 
 
 def train(model, out, pairs, **options):
@@ -40,8 +33,10 @@ def train(model, out, pairs, **options):
     return run(config)
 
 
-def test_vectors_equal_table_and_other_weights_are_random(pairs_path, vectors, tmp_path):
-    record = initialize_model("dam", [str(pairs_path)], tmp_path / "dam", vectors=vectors, options=SMALL)
+def test_vectors_equal_table_and_other_weights_are_random(pairs_path, tmp_path):
+    vectors = tmp_path / "vectors.txt"
+    vectors.write_text("dog 1 2 3\nman 4 5 6\nwoman 7 8 9\n")
+    record = initialize_model("dam", [str(pairs_path)], tmp_path / "dam", vectors=str(vectors), options=SMALL)
     ids = AutoTokenizer.from_pretrained(tmp_path / "dam").get_vocab()
     weights = load_file(tmp_path / "dam" / "model.safetensors")
     assert list(weights) == ["embeddings.words.weight"], "all else is drawn when it is trained"
@@ -53,7 +48,7 @@ def test_vectors_equal_table_and_other_weights_are_random(pairs_path, vectors, t
     assert record["vectors"].startswith("sha256:")
     assert record["vectors_multiplied_by"] == 1
     assert json.loads((tmp_path / "dam" / "made_with.json").read_text()) == record
-    initialize_model("dam", [str(pairs_path)], tmp_path / "again", vectors=vectors, options=SMALL)
+    initialize_model("dam", [str(pairs_path)], tmp_path / "again", vectors=str(vectors), options=SMALL)
     assert np.array_equal(load_file(tmp_path / "again" / "model.safetensors")["embeddings.words.weight"], table)
 
 
@@ -69,18 +64,6 @@ def test_transformer_input_layer_has_scale_of_word_vectors(tiny_bert, pairs_path
     assert len(known) == record["words_with_vectors"] > 3
     assert np.allclose(found, expected, atol=1e-6)
     assert found.std() == pytest.approx(0.3)
-
-
-def test_initial_predictions_are_uniform_and_seeds_differ(pairs_path, tmp_path):
-    initialize_model("dan", [str(pairs_path)], tmp_path / "dan", dimensions=8, options=SMALL)
-    with pytest.raises(ModelError, match="pass a model that was fine-tuned for classification"):
-        TransformerPredictor.load(tmp_path / "dan")
-    weights = {}
-    for out, seed in (("one", 1), ("same", 1), ("other", 2)):
-        train(tmp_path / "dan", tmp_path / out, pairs_path, seed=seed, max_steps=1)
-        weights[out] = load_file(tmp_path / out / "model.safetensors")["classifier.1.weight"]
-    assert np.array_equal(weights["one"], weights["same"])
-    assert not np.allclose(weights["one"], weights["other"], atol=0.05)
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)
@@ -105,12 +88,11 @@ def test_training_initializes_all_weights_above_embeddings(name, tmp_path):
     assert not any(torch.equal(one[key], other[key]) for key in drawn)
 
 
-def test_trained_model_is_evaluated(pairs_path, tmp_path):
-    from unbag.api import evaluate
-    from unbag.challenge_sets.request import SetRequest
-
+def test_model_is_evaluated_once_trained(pairs_path, tmp_path):
     options = {**SMALL, "classifier_size": "8"}
     initialize_model("infersent", [str(pairs_path)], tmp_path / "model", dimensions=8, options=options)
+    with pytest.raises(ModelError, match="pass a model that was fine-tuned for classification"):
+        TransformerPredictor.load(tmp_path / "model")
     record = train(tmp_path / "model", tmp_path / "run", pairs_path, max_steps=30)
     assert record["evaluations"][-1]["all"]["accuracy"] > 0.6, "no more than a coin"
     request = SetRequest("plain", options={"data": str(pairs_path)})
@@ -185,3 +167,35 @@ def test_missing_encoder_error_names_model(tmp_path, monkeypatch):
     for name, told in (("org/nobody", "the model org/nobody"), (str(tmp_path), "with config.json, got only")):
         with pytest.raises(ModelError, match=told):
             initialize_model("dam", [], tmp_path / "dam", encoder=name)
+
+
+def test_relations_of_tiny_lexicon_equal_hand_computed_values():
+    words = ["poodle", "dogs", "hound", "animal", "cat", "hot", "cold", "rose", "unheard", "kitchen", "living room"]
+    pairs, rows = compute_word_relations(words, TinyLexicon())
+    assert np.array_equal(pairs, pairs[np.lexsort(pairs.T[::-1])]), "in ascending order"
+    found = {(words[w], words[v]): row for (w, v), row in zip(pairs.tolist(), rows.tolist(), strict=True)}
+    expected = {  # synonym, antonym, hypernym, hyponym, co-hyponym
+        ("dogs", "hound"): [1, 0, 0, 0, 0],
+        ("poodle", "dogs"): [0, 0, 7 / 8, 0, 0],
+        ("dogs", "poodle"): [0, 0, 0, 7 / 8, 0],
+        ("poodle", "animal"): [0, 0, 5 / 8, 0, 0],  # dog, pet, animal: the shortest path
+        ("hot", "cold"): [0, 1, 0, 0, 0],
+        ("kitchen", "kitchen"): [1, 0, 0, 0, 0],
+        ("kitchen", "living room"): [0, 0, 0, 0, 1],
+        ("living room", "kitchen"): [0, 0, 0, 0, 1],
+    }
+    assert {pair: found[pair] for pair in expected} == expected
+    # Feline and canine differ.
+    assert found.keys().isdisjoint([("rose", "cat"), ("unheard", "unheard"), ("cat", "dogs")])
+
+
+def test_relations_equal_examples_of_paper(wordnet):
+    """Chen et al. 2018, section 3.1: [dog, wolf] 0 and 1, [dog, canid] 0.875, [dog, carnivore] 0.75, [wet, dry] 1."""
+    words = ["dog", "wolf", "canid", "carnivore", "wet", "dry"]
+    pairs, rows = compute_word_relations(words, wordnet)
+    known = {(words[w], words[v]): row for (w, v), row in zip(pairs.tolist(), rows.tolist(), strict=True)}
+    assert known["dog", "wolf"] == [0, 0, 0, 0, 1]
+    assert known["dog", "canid"] == known["wolf", "canid"] == [0, 0, 0.875, 0, 0]
+    assert known["canid", "dog"] == [0, 0, 0, 0.875, 0]
+    assert known["dog", "carnivore"][2] == 0.75
+    assert known["wet", "dry"][1] == 1
