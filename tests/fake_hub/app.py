@@ -15,7 +15,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from tests.fake_hub import repositories, transfers  # noqa: F401  (registers the handlers)
 from tests.fake_hub.accounts import HubError
-from tests.fake_hub.faults import ConnectionCut, FaultList, cut_request, cut_response
+from tests.fake_hub.faults import ConnectionCut, FaultList
 from tests.fake_hub.routing import ROUTES, Hub
 from tests.fake_hub.serving import close_connection
 
@@ -87,10 +87,7 @@ class HubApp:
                     pass
                 await response(scope, receive, send)
                 return
-            if (limit := fault.bytes_until_cut("request", method)) is not None:
-                receive = cut_request(receive, limit)
-            if (limit := fault.bytes_until_cut("response", method)) is not None:
-                send = cut_response(send, limit)
+            receive, send = fault.break_connection(method, receive, send)
         try:
             if not path.startswith("/"):
                 # A proxy request for another server; see `RunningHub.env`.
@@ -115,7 +112,7 @@ class HubApp:
             return JSONResponse([asdict(entry) for entry in self._log])
         if request.method == "POST":
             self._faults.arm(json.loads(await request.body()))
-        return JSONResponse([asdict(fault) for fault in self._faults.armed()])
+        return JSONResponse([asdict(fault) for fault in self._faults])
 
 
 async def _find_nothing(scope: Scope, receive: Receive, send: Send) -> None:

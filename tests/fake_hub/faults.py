@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Message, Receive, Send
 
 
-@dataclass
+@dataclass(eq=False)
 class Fault:
     """A fault, the requests that it matches, and their number."""
 
@@ -34,10 +34,6 @@ class Fault:
     """By default, the request if the method sends content, else the response. `cut=0, cut_in="response"` loses the
     response to a completed request."""
 
-    def fits(self, method: str, raw_path: str) -> bool:
-        """Check whether the fault matches a request."""
-        return self.times > 0 and bool(re.fullmatch(self.method, method)) and bool(re.search(self.path, raw_path))
-
     def response(self) -> Response | None:
         """Build the response that replaces the normal one. Return None if there is none."""
         if self.content is not None:
@@ -46,35 +42,33 @@ class Fault:
             return None
         return JSONResponse({"error": self.body}, self.status, {"X-Error-Message": self.body, **self.headers})
 
-    def bytes_until_cut(self, side: Literal["request", "response"], method: str) -> int | None:
-        """Return the number of bytes after which the connection is closed on one side, or None."""
-        default = "request" if method in ("POST", "PUT", "PATCH") else "response"
-        return self.cut if side == (self.cut_in or default) else None
+    def break_connection(self, method: str, receive: Receive, send: Send) -> tuple[Receive, Send]:
+        """Wrap `receive` or `send` so that the connection breaks after `cut` bytes."""
+        if self.cut is None:
+            return receive, send
+        if (self.cut_in or ("request" if method in ("POST", "PUT", "PATCH") else "response")) == "request":
+            return _cut_request(receive, self.cut), send
+        return receive, _cut_response(send, self.cut)
 
 
-class FaultList:
-    """The list of armed faults."""
-
-    def __init__(self) -> None:
-        self._faults: list[Fault] = []
+class FaultList(list[Fault]):
+    """The faults that are still armed."""
 
     def arm(self, documents: Iterable[Mapping[str, Any]]) -> None:
         """Replace the armed faults."""
-        self._faults = [Fault(**document) for document in documents]
-
-    def armed(self) -> list[Fault]:
-        """Return the faults that are still armed."""
-        return [fault for fault in self._faults if fault.times > 0]
+        self[:] = [Fault(**document) for document in documents]
 
     def take(self, method: str, raw_path: str) -> Fault | None:
         """Use up and return the first fault that matches a request."""
-        for fault in self._faults:
-            if not fault.fits(method, raw_path):
+        for fault in self:
+            if not re.fullmatch(fault.method, method) or not re.search(fault.path, raw_path):
                 continue
             if fault.after:
                 fault.after -= 1
                 continue
             fault.times -= 1
+            if not fault.times:
+                self.remove(fault)
             return fault
         return None
 
@@ -83,7 +77,7 @@ class ConnectionCut(Exception):
     """The connection must be closed without a further response."""
 
 
-def cut_request(receive: Receive, limit: int) -> Receive:
+def _cut_request(receive: Receive, limit: int) -> Receive:
     """Wrap `receive` so that the connection breaks after `limit` bytes of the request."""
     received = 0
 
@@ -98,7 +92,7 @@ def cut_request(receive: Receive, limit: int) -> Receive:
     return limited
 
 
-def cut_response(send: Send, limit: int) -> Send:
+def _cut_response(send: Send, limit: int) -> Send:
     """Wrap `send` so that the connection breaks after `limit` bytes of the response, or before the status if 0."""
     left = limit
 

@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, Response
 
 from tests.fake_hub.accounts import HubError
 from tests.fake_hub.routing import Call, route
-from tests.fake_hub.storage import Commit, RepoKey, Repository, lfs_pointer
+from tests.fake_hub.storage import Commit, RepoKey, lfs_pointer
 
 _FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(.*?)\n---", re.DOTALL)
 
@@ -48,17 +48,9 @@ async def create(call: Call) -> Response:
 
 
 @route("GET", "/api/{kind}/{repo}")
-async def info(call: Call) -> Response:
-    repo = call.find_readable_repo()
-    return _describe(repo, repo.at("main"))
-
-
 @route("GET", "/api/{kind}/{repo}/revision/{revision}")
-async def info_at_revision(call: Call) -> Response:
-    return _describe(call.find_readable_repo(), call.find_commit())
-
-
-def _describe(repo: Repository, commit: Commit) -> Response:
+async def describe(call: Call) -> Response:
+    repo, commit = call.find_readable_repo(), call.find_commit()
     file = commit.tree.get("README.md")
     try:
         card = {} if file is None else parse_card(file.content.read_text(encoding="utf-8", errors="replace"))
@@ -187,17 +179,10 @@ def _is_visible(call: Call, collection: Mapping[str, Any]) -> bool:
 
 
 @route("GET", "/api/{kind}/{repo}/tree/{revision}")
-async def list_root(call: Call) -> Response:
-    return _list_folder(call, "")
-
-
 @route("GET", "/api/{kind}/{repo}/tree/{revision}/{path}")
 async def list_folder(call: Call) -> Response:
-    return _list_folder(call, call["path"].strip("/") + "/")
-
-
-def _list_folder(call: Call, prefix: str) -> Response:
-    """List the files and folders below a prefix, at all levels or only at the first."""
+    """List the files and folders below a folder, at all levels or only at the first."""
+    prefix = f"{path}/" if (path := call.get("path", "").strip("/")) else ""
     commit, found = call.find_commit(), set()
     for path in commit.tree:
         if path.startswith(prefix):

@@ -33,10 +33,9 @@ class Hub:
 
     @property
     def other_origin(self) -> str:
-        """A second origin of this server, for the content of large files.
+        """A second origin of this server, for the content of large files, as on the Hub.
 
-        As on the Hub, downloads of large files redirect to a different origin. A client follows a redirect within the
-        same origin automatically, and then misses the headers of the first response (X-Repo-Commit).
+        A client follows a redirect within one origin automatically, and then misses the headers of the first response.
         """
         return self.endpoint.replace("127.0.0.1", "localhost")
 
@@ -51,6 +50,10 @@ class Call:
     def __getitem__(self, part: str) -> str:
         """Return a part of the path by its name in the route."""
         return self._parts[part]
+
+    def get(self, part: str, default: str) -> str:
+        """Return a part of the path, or the default if the route has no such part."""
+        return self._parts.get(part, default)
 
     @cached_property
     def account(self) -> Account | None:
@@ -81,8 +84,8 @@ class Call:
         return repo
 
     def find_commit(self) -> Commit:
-        """Find the commit of the repository and revision in the path."""
-        return self.find_readable_repo().at(self["revision"])
+        """Find the commit of the repository and revision in the path, by default of the main branch."""
+        return self.find_readable_repo().at(self.get("revision", "main"))
 
     def find_writable_repo(self, *, for_proposal: bool = False) -> Repository:
         """Find the repository in the path, or raise an error if the caller may not commit or propose a commit to it."""

@@ -20,12 +20,12 @@ async def preupload(call: Call) -> Response:
     commit = _find_target(call).at("main" if call.asks_for("create_pr") else call["revision"])
     answers = []
     for asked in (await call.request.json())["files"]:
-        is_large = belongs_in_lfs(asked["path"], asked["size"], base64.b64decode(asked.get("sample", "")))
-        there = commit.tree.get(asked["path"])
-        mode = "lfs" if is_large else "regular"
+        path = asked["path"]
+        is_large = belongs_in_lfs(path, asked["size"], base64.b64decode(asked.get("sample", "")))
         # From the oid, the client skips unchanged files, and makes no commit if all are unchanged.
-        oid = there.oid if there else None
-        answers.append({"path": asked["path"], "uploadMode": mode, "shouldIgnore": False, "oid": oid})
+        oid = commit.tree[path].oid if path in commit.tree else None
+        mode = "lfs" if is_large else "regular"
+        answers.append({"path": path, "uploadMode": mode, "shouldIgnore": False, "oid": oid})
     return JSONResponse({"files": answers})
 
 
@@ -61,24 +61,15 @@ async def commit(call: Call) -> Response:
 
 
 def _apply(call: Call, tree: dict[str, File], operations: list[dict[str, Any]]) -> dict[str, File]:
-    """Apply the operations of a commit to a tree. Raise an error if one of them cannot be applied."""
+    """Apply the operations of a commit to a tree."""
+    storage = call.hub.storage
     for operation in operations:
         key, value = operation["key"], operation["value"]
-        path, storage = value["path"], call.hub.storage
-        parts = path.split("/")
-        above = {"/".join(parts[:depth]) for depth in range(1, len(parts))}
-        if parts[0] == ".git" or any(part in ("", ".", "..") for part in parts):
-            raise HubError(400, f"invalid path in repo: {path!r}")
+        path = value["path"]
         if key == "deletedFile":
-            if tree.pop(path, None) is None:
-                raise HubError(404, f"A file with this name doesn't exist: {path}", "EntryNotFound")
-            continue
-        if above & tree.keys() or any(other.startswith(f"{path}/") for other in tree):
-            raise HubError(400, f"path is both a file and a folder: {path!r}")
-        if key == "file":
-            is_base64 = value.get("encoding") == "base64"
-            data = base64.b64decode(value["content"]) if is_base64 else value["content"].encode()
-            tree[path] = storage.keep_small(data)
+            del tree[path]
+        elif key == "file":
+            tree[path] = storage.keep_small(base64.b64decode(value["content"]))
         elif value["oid"] in storage.large:
             tree[path] = storage.describe_large(value["oid"])
         else:

@@ -14,7 +14,7 @@ from starlette.requests import Request as HTTPRequest
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
-from tests.fake_hub.faults import ConnectionCut, FaultList, cut_response
+from tests.fake_hub.faults import ConnectionCut, FaultList
 from tests.fake_hub.serving import close_connection, listen, serve
 from tests.fake_llm.classifier import PATHS, Classifier
 
@@ -89,8 +89,8 @@ class Endpoint:
             await asyncio.sleep(self.delay + (fault.delay if fault else 0.0))
             response = (fault and fault.response()) or self.answer(request, path)
             response.headers.update(self.headers)
-            if fault and fault.cut is not None:
-                send = cut_response(send, fault.cut)
+            if fault:
+                receive, send = fault.break_connection("POST", receive, send)
             await response(scope, receive, send)
         except ConnectionCut:
             close_connection(scope)

@@ -1,4 +1,4 @@
-"""Functions that tests call in a separate process: `python -m tests.hub.child NAME < input.json > lines.json`."""
+"""Functions that tests call in a separate process, in the order of their names and values on standard input."""
 
 import hashlib
 import json
@@ -49,4 +49,5 @@ def _describe_rows(rows):
 
 
 if __name__ == "__main__":
-    globals()[sys.argv[1]](json.load(sys.stdin))
+    for function, value in json.load(sys.stdin):
+        globals()[function](value)

@@ -73,11 +73,10 @@ class Commands:
             return done.stdout
         return [line for line in done.stderr.splitlines() if line.startswith("unbag:")][-1]
 
-    def call(self, name: str, value: object) -> list[object]:
-        """Call a function of `child` in a process. Return the JSON values that it prints, one per line."""
-        command = ("-m", "tests.hub.child", name)
-        stdin = json.dumps(value, default=str)
-        done = PYTHON.run(*command, stdin=stdin, env=self.env, cwd=Path(__file__).parents[2], check=True)
+    def call(self, *calls: tuple[str, object]) -> list[Any]:
+        """Call functions of `child` in one process. Return the JSON values that they print, one per line."""
+        stdin, cwd = json.dumps(calls, default=str), Path(__file__).parents[2]
+        done = PYTHON.run("-m", "tests.hub.child", stdin=stdin, env=self.env, cwd=cwd, check=True)
         assert ALICE not in done.stdout + done.stderr
         return [json.loads(line) for line in done.stdout.splitlines()]
 

@@ -27,7 +27,6 @@ class PackageHider(PathFinder):
 def main():
     sys.meta_path[:] = [PackageHider if finder is PathFinder else finder for finder in sys.meta_path]
     assert find_spec("unbag") is None
-    import evaluate
     from huggingface_hub import hf_hub_download
 
     answers = {}
@@ -41,7 +40,7 @@ def main():
             exec(compile(ast.Module(statements, []), repo, "exec"), names)
             value = eval(compile(ast.Expression(last.value), repo, "eval"), names)
         answers[repo] = {
-            "scores": inputs and evaluate.load(repo).compute(**inputs),
+            "scores": inputs and names.get("metric", names.get("measurement")).compute(**inputs),
             "printed": printed.getvalue().split(),
             "value": repr(value),
             "stated": code.strip().splitlines()[-1].removeprefix("# "),

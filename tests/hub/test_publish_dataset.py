@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 import yaml
@@ -18,15 +19,7 @@ _OPTIONS = {
     "cs_lambda": {"train_data": ["snli"], "pipeline": "all", "max_train_pairs": 200, "folds": 2},
     "permuted": {"q": 3, "min_words": 6},
 }
-_DAILY = ("permuted", "plain", "resnli", "swapped")  # the nightly tests publish all sets
-
-
-@pytest.fixture(scope="session")
-def options(tmp_path_factory):
-    """Return the options of each set, with a file of word vectors for words of the corpus."""
-    vectors = tmp_path_factory.mktemp("vectors") / "words.txt"
-    vectors.write_text("a 1 0\nman 0 1\nwoman 1 1\ndog -1 0\n")
-    return {**_OPTIONS, "resnli": {"embeddings": str(vectors)}}
+_DAILY = ("permuted", "resnli", "swapped")  # the nightly tests publish all sets
 
 
 def _format_flags(options):
@@ -34,37 +27,50 @@ def _format_flags(options):
     return [flag for name, value in pairs for flag in ("-o", f"{name}={value}")]
 
 
+class Published(NamedTuple):
+    """The output of the commands for each set, and of their repetition, and descriptions of the built rows."""
+
+    first: dict[str, Any]
+    again: list[Any]
+    built: list[Any]
+
+
+def _choose_config(name):
+    return "snli" if name == "resnli" else "snli-validation"
+
+
 @pytest.fixture(scope="session")
-def published(commands, options, request):
-    """Publish the sets. Return the output of the commands and the command runner."""
+def published(commands, tmp_path_factory, request):
+    """Publish the sets twice, and build their rows."""
     parsed = ("negation", "recombined", "soswap_addamod")  # sets that need a pipeline
     names = [name for name in challenge_sets.list_set_names() if name not in parsed or SHARED_HUB.is_dir()]
     if "not nightly" in request.config.option.markexpr:
         names = [name for name in names if name in _DAILY]
+    vectors = tmp_path_factory.mktemp("vectors") / "words.txt"
+    vectors.write_text("a 1 0\nman 0 1\nwoman 1 1\ndog -1 0\n")
+    options = {name: _OPTIONS.get(name, {}) for name in names} | {"resnli": {"embeddings": str(vectors)}}
     to = ["--repo-id", "org", "--corpus", "snli", "--yes", "--json"]
-    given = [["publish", "dataset", name, *to, *_format_flags(options.get(name, {}))] for name in names]
-    said = [entry for [entry] in commands.call("run_commands", given)]
-    return dict(zip(names, said, strict=True)), given
+    given = [["publish", "dataset", name, *to, *_format_flags(options[name])] for name in names]
+    asked = [[name, _choose_config(name), options[name]] for name in names]
+    lines = commands.call(("run_commands", given), ("run_commands", given), ("build_rows", asked))
+    said = [entry for [entry] in lines[: 2 * len(names)]]
+    return Published(dict(zip(names, said[: len(names)], strict=True)), said[len(names) :], lines[2 * len(names) :])
 
 
-def test_unchanged_set_makes_no_commit(published, commands):
-    first, given = published
-    assert all(said["commit"] for said in first.values())
-    again = [entry for [entry] in commands.call("run_commands", given)]
-    assert [said["commit"] for said in again] == [None] * len(given)
+def test_unchanged_set_makes_no_commit(published):
+    assert all(said["commit"] for said in published.first.values())
+    assert [said["commit"] for said in published.again] == [None] * len(published.first)
 
 
-def test_published_rows_equal_built_rows(published, commands, options):
-    first, _ = published
-    configs = {name: "snli" if name == "resnli" else "snli-validation" for name in first}
-    asked = [[f"org/{name}", config] for name, config in configs.items()] + [["org/swapped", None]]
-    by_set = {(said["repo"], said["config"], said["split"]): said for said in commands.call("read_datasets", asked)}
+def test_published_rows_equal_built_rows(published, commands):
+    asked = [[f"org/{name}", _choose_config(name)] for name in published.first] + [["org/swapped", None]]
+    read = commands.call(("read_datasets", asked))
+    by_set = {(said["repo"], said["config"], said["split"]): said for said in read}
     assert {split for repo, _, split in by_set if repo == "org/resnli"} == {"train", "validation", "test"}
     default, named = (by_set["org/swapped", config, "validation"] for config in (None, "snli-validation"))
     assert default["sha256"] == named["sha256"]
-    built = commands.call("build_rows", [[name, config, options.get(name, {})] for name, config in configs.items()])
-    assert len(built) == len(by_set) - 1
-    for made in built:
+    assert len(published.built) == len(by_set) - 1
+    for made in published.built:
         read_back = by_set[f"org/{made['set']}", made["config"], made["split"]]
         assert made["rows"] > 0
         assert (made["sha256"], made["labels"]) == (read_back["sha256"], read_back["labels"]), made["set"]
@@ -148,9 +154,8 @@ def test_killed_publication_is_atomic_and_can_be_repeated(published, commands):
 
 @pytest.mark.nightly
 def test_card_examples_run_without_unbag(published, commands, tmp_path):
-    first, _ = published
     commands("publish", "metric", "--repo-id", "org", "--yes")
-    asked = [("dataset", said["repo"], None) for said in first.values()]
+    asked = [("dataset", said["repo"], None) for said in published.first.values()]
     answers = run_without_unbag(asked, commands.hub, tmp_path)
     printed = {repo: answer["printed"] for repo, answer in answers.items()}
     in_cs, n, *_ = printed.pop("org/cs_lambda")

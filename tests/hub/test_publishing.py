@@ -14,7 +14,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stdout
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from unittest import mock
 
 import pytest
@@ -164,6 +163,7 @@ _READ_ONLY = "write access to org, got one without (403"
         (ALICE, {"status": 409, "times": 99}, "conflicts with other commits at every attempt (409"),
         (ALICE, {"status": 503, "times": 99}, "responded with 503 (an armed fault); rerun the command"),
         (ALICE, {"status": 400}, "the Hub rejected the request (400: an armed fault"),
+        (ALICE, {"status": 400, "body": "Invalid evaluation_framework"}, "omit eval.yaml with `unbag publish … --no-b"),
         (ALICE, {"status": 429, "headers": {"Retry-After": "4000"}}, "rerun the command in 4000 s"),
     ],
 )
@@ -180,17 +180,6 @@ def test_rejection_is_one_line_and_retry_completes(repo_id, hub, tmp_path, token
         assert _files(repo_id) == set(), "something is half published"
     publish_files(upload)
     assert _files(repo_id) == {"data/big.bin"}
-
-
-def test_hub_error_about_evaluation_framework_names_option():
-    import httpx
-    from huggingface_hub.errors import HfHubHTTPError
-
-    reason = "Invalid input at evaluation_framework"
-    request = httpx.Request("POST", "https://hub.example/api/datasets/org/plain/commit/main")
-    with pytest.raises(HubError) as error, push.explain_hub_errors("org/plain", "dataset"):
-        raise HfHubHTTPError(reason, response=httpx.Response(400, request=request), server_message=reason)
-    assert str(error.value).endswith(f"(400: {reason}); omit eval.yaml with `unbag publish … --no-benchmark`")
 
 
 @runs_in("hub_client")
@@ -238,25 +227,12 @@ def test_publish_files_updates_open_pull_request(repo_id, hub):
     assert _commits(repo_id) == ["Publish", "initial commit"], "main is untouched"
 
 
-def test_conflicts_do_not_use_up_retries(monkeypatch):
-    kinds = iter([*["conflict"] * (push.TRIES + 1), "outage", "done"])
-    plan = SimpleNamespace(base="c0ffee", added={"a": 1}, changed={}, deleted=())
-
-    def commit(planned, *, pull_request):
-        if (kind := next(kinds)) != "done":
-            raise OSError(kind)
-        return "done"
-
-    def find_http_cause(error):
-        return SimpleNamespace(response=SimpleNamespace(status_code=409)) if str(error) == "conflict" else None
-
-    for name, value in {"_plan": lambda *_, **__: plan, "_commit": commit, "find_http_cause": find_http_cause}.items():
-        monkeypatch.setattr(push, name, value)
-    monkeypatch.setattr(push, "compute_wait", lambda error, failed: float(failed))
-    waits = []
-    monkeypatch.setattr(push, "wait_before_retry", lambda seconds, error: waits.append(seconds))
-    assert publish_files(HubUpload("org/name", "dataset", {}, "Publish")) == "done"
-    assert waits[-1] == 1
+@runs_in("hub_client")
+def test_conflicts_do_not_use_up_retries(repo_id, hub):
+    conflicts = Fault(path="/commit/", status=409, times=push.TRIES + 1)
+    with hub.broken_by(conflicts, Fault(path="/commit/", status=503)), _shorten_delays():
+        assert publish_files(_publication(repo_id, a=b"1")).commit
+        assert hub.armed() == []
 
 
 def _rename_collection(repo_id: str):

@@ -10,8 +10,7 @@ pytest.importorskip("moto.server", reason="needs moto[server]")
 import unbag
 from tests.cli.test_options import run_unbag as command
 from tests.evaluation.test_evaluator import predict_from_order, set_request  # noqa: F401  a few pairs of ours
-from tests.inference.test_runner import ROWS, CountingPredictor
-from tests.inference.test_shards import CHUNK, read_chunks
+from tests.inference.test_runner import CHUNK, ROWS, CountingPredictor, read_chunks
 from unbag.inference.runner import Shard, predict_rows, predict_shard
 from unbag.utils.storage import StorageFolder
 
