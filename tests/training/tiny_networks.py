@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import torch
 import transformers
 
-from tests import tiny_tokenizer as wordpiece
 from tests.inference import fixtures
 from tests.inference.fixtures import ORDER
 
@@ -88,10 +87,8 @@ def tiny_network(kind="bert", *, dropout=0.0, seed=0, **options):
 
 def tiny_tokenizer():
     """Return a tokenizer of `WORDS`, with BART's ids for special tokens."""
-    special = ["[CLS]", "[PAD]", "[SEP]", "[UNK]"]
-    tokenizer = wordpiece.tiny_tokenizer({word: number for number, word in enumerate(special + WORDS)})
-    tokenizer.model_input_names = tokenizer.init_kwargs["model_input_names"] = ["input_ids", "attention_mask"]
-    return tokenizer
+    vocabulary = {word: number for number, word in enumerate(["[CLS]", "[PAD]", "[SEP]", "[UNK]", *WORDS])}
+    return fixtures.tiny_tokenizer(vocabulary, model_input_names=["input_ids", "attention_mask"])
 
 
 def encode(pairs=PAIRS):
