@@ -17,17 +17,8 @@ def build_config(config=TrainConfig, **options):
     return config(**{"model": "org/model", "output_dir": "runs/a", **options})
 
 
-def test_train_config_invalid_values_are_all_reported():
-    with pytest.raises(ValueError, match="expected") as values:
-        build_config(
-            batch_size=0,
-            learning_rate=float("nan"),
-            warmup_ratio=1.5,
-            max_grad_norm=-1.0,
-            word_order="backwards",
-            report_to=("paper",),
-        )
-    with pytest.raises(ValueError, match="expected") as combined:
+def test_invalid_combinations_are_all_reported():
+    with pytest.raises(ValueError, match="expected") as refused:
         build_config(
             batch_size=4,
             gradient_accumulation_steps=8,
@@ -35,10 +26,6 @@ def test_train_config_invalid_values_are_all_reported():
             augment=("rhymes", "soswap=0", "negated=1.5", "swapped=5", "swapped"),
         )
     for said in (
-        "--batch-size: expected a whole number of at least 1, got 0; --learning-rate: expected a number above 0",
-        "--warmup-ratio: expected a number from 0 to 1, got 1.5",
-        "--max-grad-norm: expected a number of at least 0, got -1.0",
-        "--word-order: expected one of natural, shuffled, permuted, got 'backwards'",
         "--gradient-accumulation-steps: expected at most --batch-size 4, got 8",
         "expected a weight above 0 after snli=, got '0'",
         "--augment: expected one of soswap, addamod, reversed, swapped, negated, substituted, negation, recombined, "
@@ -46,9 +33,8 @@ def test_train_config_invalid_values_are_all_reported():
         "--augment: expected a number of pairs or a fraction between 0 and 1 after soswap=, got '0'",
         "--augment: expected a number of pairs or a fraction between 0 and 1 after negated=, got '1.5'",
         "--augment: expected each kind once, got swapped several times",
-        "--report-to: expected comma-separated values, each one of mlflow, tensorboard, trackio, wandb, got ('paper',)",
     ):
-        assert said in f"{values.value} {combined.value}"
+        assert said in str(refused.value)
 
 
 @pytest.mark.parametrize(
