@@ -8,10 +8,8 @@ copies nothing.
 
 import json
 import sys
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import torch
 from accelerate.state import AcceleratorState, PartialState
@@ -27,9 +25,7 @@ AS_ACCELERATE = AcceleratorState.__init__
 AS_TORCH = _optim_utils._unflatten_orig_param_states
 
 
-def initialize_cpu_state(
-    self: Any, *arguments: Any, fsdp_plugin: Any = None, deepspeed_plugin: Any = None, **named: Any
-) -> None:
+def initialize_cpu_state(self, *arguments, fsdp_plugin=None, deepspeed_plugin=None, **named):
     """Initialize the state as accelerate does for GPUs."""
     AS_ACCELERATE(self, *arguments, fsdp_plugin=fsdp_plugin, deepspeed_plugin=deepspeed_plugin, **named)
     if self.distributed_type is not DistributedType.MULTI_CPU:
@@ -48,19 +44,19 @@ def initialize_cpu_state(
 
 
 @contextmanager
-def copy_weights_to_cpu(self: Any) -> Iterator[None]:
+def copy_weights_to_cpu(self):
     """Replace `FlatParamHandle.to_cpu`, which moves weights to the CPU and frees the original."""
     yield
 
 
-def copy_states(information: Any, states: dict[str, dict[str, Any]], name: str, *told: Any) -> None:
+def copy_states(information, states, name, *told):
     """Return copies of optimizer states, since torch's `.cpu()` returns views of a buffer that is overwritten later."""
     AS_TORCH(information, states, name, *told)
     for state in states.values():
         state[name] = state[name].clone()
 
 
-def count_local_elements(parameter: Any) -> int:
+def count_local_elements(parameter):
     """Return the number of elements of a parameter in this process."""
     if hasattr(parameter, "ds_tensor"):  # a parameter of ZeRO-3
         parameter = parameter.ds_tensor
@@ -73,25 +69,15 @@ class Stopped(Exception):
     """Simulates a killed process."""
 
 
-def main() -> None:
+def main():
     """Run the training jobs. A job with a step is stopped after its checkpoint, and run again."""
-    AcceleratorState.__init__ = initialize_cpu_state  # type: ignore[method-assign]
+    AcceleratorState.__init__ = initialize_cpu_state
     _flat_param.FlatParamHandle.to_cpu = copy_weights_to_cpu
     _optim_utils._unflatten_orig_param_states = copy_states
     save = CheckpointCallback.on_save
     for name, options, stop in json.loads(sys.argv[1]):
 
-        def saved(
-            self: Any,
-            args: Any,
-            state: Any,
-            control: Any,
-            *,
-            model: Any,
-            stop: Any = stop,
-            options: Any = options,
-            **_: Any,
-        ) -> None:
+        def saved(self, args, state, control, *, model, stop=stop, options=options, **_):
             save(self, args, state, control)
             here = Path(f"{options['output_dir']}.held-{args.process_index}")
             here.write_text(str(sum(map(count_local_elements, model.parameters()))))
@@ -100,11 +86,11 @@ def main() -> None:
 
         lists = {key: tuple(value) for key, value in options.items() if isinstance(value, list)}
         config = find_recipe(name)(**options | lists | {"output_dir": Path(options["output_dir"])})
-        CheckpointCallback.on_save = saved  # type: ignore[method-assign]
+        CheckpointCallback.on_save = saved
         try:
             run(config)
         except Stopped:
-            CheckpointCallback.on_save = save  # type: ignore[method-assign]
+            CheckpointCallback.on_save = save
             run(config)
     destroy_process_group()
 
