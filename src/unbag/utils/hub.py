@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
 from unbag.utils.errors import is_disk_full
+from unbag.utils.options import OptionError
 from unbag.utils.redaction import extract_first_line, redact
 from unbag.utils.retries import (
     call_with_retries,
@@ -188,7 +189,7 @@ _PATH: Final = re.compile(r"[^\x00-\x1f\x7f\\]+")
 def validate_repo(name: str) -> str:
     """Validate the name of a Hub repository, `organization/name`, and return it."""
     if name.count("/") != 1 or not is_model_name(name):
-        raise ValueError(
+        raise OptionError(
             "expected a Hub repository as organization/name (letters, digits and _, with single - or . between them), "
             f"got {name!r}"
         )
@@ -200,14 +201,14 @@ def validate_push_repo(name: str) -> str:
     if "/" in name:
         return validate_repo(name)
     if not is_model_name(name):
-        raise ValueError(f"expected a Hub organization (letters, digits, - _ and .) or organization/name, got {name!r}")
+        raise OptionError(f"expected a Hub organization (letters, digits, - _ and .) or organization/name, got {name!r}")
     return name
 
 
 def validate_config_name(name: str) -> str:
     """Validate the name of a dataset config, which is also a folder name in the repository, and return it."""
     if not _CONFIG.fullmatch(name):
-        raise ValueError(
+        raise OptionError(
             "expected a config name with at most 96 letters, digits, - _ + and ., starting with a letter, digit or _, "
             f"got {name!r}; choose a name with --config"
         )
