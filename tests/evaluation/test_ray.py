@@ -164,12 +164,12 @@ def test_predicted_missing_chunks_equal_single_process(tiny_bert, rows, tmp_path
 def length_predictor(tmp_path, monkeypatch):
     """Return the name of a predictor function in the working directory, which loads quickly."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "lengths.py").write_text(
+    (tmp_path / "ratios.py").write_text(
         "def answer(premises, hypotheses):\n"
         "    lengths = [(len(p), len(h)) for p, h in zip(premises, hypotheses)]\n"
         "    return [[p / (p + h), 0.0, h / (p + h)] for p, h in lengths]\n"
     )
-    return "lengths:answer"
+    return "ratios:answer"
 
 
 def test_folder_local_to_each_node_is_rejected(length_predictor, rows, pairs):

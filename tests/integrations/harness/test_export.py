@@ -227,6 +227,7 @@ def test_missing_answer_is_wrong(name):
 
 @pytest.mark.nightly
 def test_lm_eval_scores_equal_unbag(requests, tmp_path):
+    pytest.importorskip("lm_eval", reason="needs lm-eval")
     model = save_tiny_lm(tmp_path / "tiny")
     export_tasks("lm-eval", requests, tmp_path / "tasks", num_fewshot=3)
     arguments = ["--model", "hf", "--model_args", f"pretrained={model},dtype=float32", "--device", "cpu"]
