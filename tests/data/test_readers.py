@@ -18,15 +18,10 @@ from unbag.utils.safe_io import DataError
 PIECES = ["a", "ä", "犬", '"', '""', ",", ";", "\t", "\n", "\r\n", "\u2028", " ", "don't", '5" nail', "\ufeff"]
 
 
-def _sample_cells(rng, *, without=""):
-    text = "".join(rng.choices(PIECES, k=rng.randrange(5)))
-    return "".join(character for character in text if character not in without)
-
-
-def _sample_table(rng, **how):
-    return [
-        [str(number), _sample_cells(rng, **how), _sample_cells(rng, **how)] for number in range(rng.randrange(1, 40))
-    ]
+def _sample_table(rng, without=()):
+    pieces = [piece for piece in PIECES if not set(piece) & set(without)]
+    cells = lambda: ["".join(rng.choices(pieces, k=rng.randrange(5))) for _ in range(2)]  # noqa: E731
+    return [[str(number), *cells()] for number in range(rng.randrange(1, 40))]
 
 
 def _sample_csv(rng):
@@ -41,16 +36,15 @@ def _sample_csv(rng):
 
 
 def _sample_tsv(rng):
-    lines = ["\t".join(row) for row in [["id", "one", "two"], *_sample_table(rng, without="\t\r\n")]]
+    lines = ["\t".join(row) for row in [["id", "one", "two"], *_sample_table(rng, "\t\r\n")]]
     return "".join(line + rng.choice(["\n", "\r\n", "\n\n"]) for line in lines).encode()
 
 
 def _sample_jsonl(rng):
-    lines = [
-        json.dumps(dict(zip("abc", row, strict=True)), ensure_ascii=rng.random() < 0.5) for row in _sample_table(rng)
-    ]
+    records = [dict(zip("abc", row, strict=True)) for row in _sample_table(rng)]
     blank = ["\n", "\r\n", "\n \u3000\n", "\n\x1c\n", "\n\n"]
-    return (rng.choice(["", "\ufeff", "\ufeff\n", " "]) + "".join(line + rng.choice(blank) for line in lines)).encode()
+    lines = [json.dumps(record, ensure_ascii=rng.random() < 0.5) + rng.choice(blank) for record in records]
+    return (rng.choice(["", "\ufeff", "\ufeff\n", " "]) + "".join(lines)).encode()
 
 
 def _sample_parquet(rng):

@@ -74,13 +74,6 @@ def test_all_file_formats_give_same_pairs(tmp_path, ending):
     assert open_data(other).revision != source.revision
 
 
-def test_quotes_follow_csv_and_tsv_rules(tmp_path):
-    table = _write_text(tmp_path / "a.csv", HEADER + '"A man, asleep.","He said ""hi"".",neutral\n')
-    assert _read_pairs(open_data(table)) == [("A man, asleep.", 'He said "hi".', NEUTRAL)]
-    table = _write_text(tmp_path / "a.tsv", HEADER.replace(",", "\t") + '"A man\tHe said "hi".\tneutral\n')
-    assert _read_pairs(open_data(table)) == [('"A man', 'He said "hi".', NEUTRAL)]
-
-
 @pytest.mark.parametrize(
     ("rows", "counts"),
     [
@@ -145,23 +138,16 @@ def test_ambiguous_columns_error_names_option(tmp_path, columns, ours, both):
 @pytest.mark.parametrize(
     ("column", "values", "labels", "expected"),
     [
-        ("label", ["entailment", "not_entailment"], None, [ENTAILMENT, NOT]),
         ("label", ["Entailed", "Entailed", "", "Not entailed"], None, [ENTAILMENT, ENTAILMENT, NOT]),
-        ("label", ["SUPPORTED", "Unsupported"], None, [ENTAILMENT, NOT]),
-        ("label", ["supported", "not supported"], None, [ENTAILMENT, NOT]),
-        ("label", ["consistent", "Inconsistent"], None, [ENTAILMENT, NOT]),
         ("label", ["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"], None, [ENTAILMENT, CONTRADICTION, NEUTRAL]),
-        ("supported", [True, None, False], None, [ENTAILMENT, NOT]),
         ("is_supported", [True, None, False], None, [ENTAILMENT, NOT]),
-        ("Supported", [True, None, False], None, [ENTAILMENT, NOT]),
         # names of the ids 0, 1, … or of false and true
         ("label", [1], [CONTRADICTION, ENTAILMENT, NEUTRAL], [ENTAILMENT]),
-        ("supported", [1, 0], TWO_WAY, [NOT, ENTAILMENT]),
         ("supported", [1, 0], TWO_WAY[::-1], [ENTAILMENT, NOT]),
         ("supported", [1, 0], ["supported", "unsupported"], [NOT, ENTAILMENT]),
         *[
             (column, values, labels, expected)
-            for column, values in (("label", [True, False]), ("label", ["True", "FALSE"]), ("verdict", ["yes", "no"]))
+            for column, values in (("label", ["True", "FALSE"]), ("verdict", ["yes", "no"]))
             for labels, expected in (
                 (TWO_WAY, [NOT, ENTAILMENT]),
                 ([f"{str(values[0]).lower()}=entailment", f"{str(values[1]).lower()}={NOT}"], [ENTAILMENT, NOT]),
@@ -193,7 +179,6 @@ SPACE = (
 @pytest.mark.parametrize(
     ("column", "values", "options", "message"),
     [
-        ("label", [1.5], {"labels": LABELS}, "line 1: expected a whole number as a label, got 1.5"),
         ("label", [float("inf")], {"labels": LABELS}, "line 1: expected a whole number as a label, got inf"),
         ("label", [[1]], {"labels": LABELS}, "line 1: expected a label as text or a number"),
         ("label", [True], {"labels": LABELS}, "line 1: expected a label name, got the truth value true"),
@@ -213,7 +198,7 @@ SPACE = (
                 f"value true, whose meaning in the column '{column}' is unknown; pass {TO_TRUE} if true means entailed "
                 f"or supported, {TO_FALSE} if false does, or use entailment, ",
             )
-            for column, value in (("label", True), ("label", "True"), ("verdict", "yes"))
+            for column, value in (("label", "True"), ("verdict", "yes"))
         ],
         ("label", [NEUTRAL, "Not-Entailment"], {},
          f"line 2: {SPACE} in all rows, or pass its meaning with --labels Not-Entailment=…"),
@@ -223,7 +208,6 @@ SPACE = (
         ("label", [ENTAILMENT, CONTRADICTION], {"labels": [f"neutral={NOT}"]},
          "or pass its meaning with --labels contradiction=not_entailment"),
         ("label", ["E"], {}, "pass their meanings with --labels E=entailment,N=neutral,C=contradiction"),
-        ("label", ["c"], {}, "pass their meanings with --labels e=entailment,n=neutral,c=contradiction"),
         ("label", ["maybe"], {}, "with --labels maybe=…,… (each entailment, neutral, contradiction or not_entailment)"),
         ("label", ["no, never"], {}, "pass their meanings with --labels THEIRS=entailment,…"),
         ("label", ["E"], {"has_options": False},
@@ -269,23 +253,16 @@ BY_NAME = "; pass the column names with --columns "
         ("a.jsonl", '{"premise": "A", "hypothesis": "B", "label": "-"}\n{"premise": "A", "label": "-"}\n', {},
          "a.jsonl, line 2: expected the columns 'hypothesis' for the hypothesis"),
         ("a.xyz", HEADER, {}, "expected a file name ending in"),
+        ("none/a.csv", None, {}, "no such file"),
     ],
 )  # fmt: skip
 def test_table_error_names_line_and_option(tmp_path, name, text, options, message):
+    path = tmp_path / name if text is None else _write_text(tmp_path / name, text)
     with pytest.raises(DataError, match=re.escape(message)):
-        open_data(_write_text(tmp_path / name, text), **options).count_rows()
+        open_data(path, **options).count_rows()
     if text == IDS:  # row numbers replace ids if the user names no column
-        examples = open_data(tmp_path / name, columns={"id": ""}).iter_examples()
+        examples = open_data(path, columns={"id": ""}).iter_examples()
         assert [example.source_id for example in examples] == ["a-0", "a-1"]
-
-
-def test_missing_file_and_invalid_utf8_are_rejected(tmp_path):
-    path = tmp_path / "a.csv"
-    with pytest.raises(DataError, match="no such file"):
-        open_data(path)
-    path.write_bytes(f"{HEADER}{PAIR}neutral\nA caf\xe9.,A dog.,neutral\n".encode("latin-1"))
-    with pytest.raises(DataError, match="line 3: expected UTF-8, got the byte 0xe9 at column 6;"):
-        open_data(path).count_rows()
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet"])
@@ -300,10 +277,7 @@ def test_duplicate_column_is_rejected(tmp_path, ending):
     ("names", "labels", "expected"),
     [
         (["unsupported", "supported"], None, [ENTAILMENT, NOT]),
-        (["not_entailment", "entailment"], None, [ENTAILMENT, NOT]),
         (["0", "1"], TWO_WAY, [NOT, ENTAILMENT]),
-        (["no", "yes"], TWO_WAY, [NOT, ENTAILMENT]),
-        (["hallucinated", "faithful"], TWO_WAY, [NOT, ENTAILMENT]),
         (["hallucinated", "faithful"], [f"hallucinated={NOT}", "faithful=entailment"], [ENTAILMENT, NOT]),
         (["hallucinated", "faithful"], None, r"org/claims, the label names of 'label': .* --labels hallucinated=…,…"),
     ],

@@ -1,7 +1,11 @@
+"""Tests of the fit of the lexical model: recipes, cross-fitting, loss, optimizer and regression."""
+
 import json
 
 import numpy as np
 import pytest
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
 
 from unbag.baselines.lexical import fitting
 from unbag.baselines.lexical.features import compute_lms, rank_misleading_features
@@ -14,7 +18,9 @@ from unbag.baselines.lexical.fitting import (
     load_lexical_model,
 )
 from unbag.baselines.lexical.model import LexicalModel, fit_lexical_model, is_lexical_model, locate_lexical_model
+from unbag.baselines.lexical.optimizer import NotConvergedError, minimize
 from unbag.baselines.lexical.predictors import BASELINES
+from unbag.baselines.lexical.regression import fit_softmax_regression
 from unbag.baselines.lexical.scorer import fit_or_load_scorer_models, score_examples
 from unbag.data.labels import LABELS, LabelError
 from unbag.data.sources import Example, open_data
@@ -270,3 +276,51 @@ def test_load_other_folder_raises(tmp_path):
 def test_fit_of_too_few_pairs_raises():
     with pytest.raises(ValueError, match="set a penalty"):
         fit_lexical_model([(("dog",), ("cat",))], ["neutral"])
+
+
+def test_function_without_minimum_raises():
+    def linear_objective(x):
+        return -float(x.sum()), -np.ones_like(x)
+
+    with pytest.raises(NotConvergedError, match="larger l2"):
+        minimize(linear_objective, np.zeros(2), 1e-4)
+
+
+def _sample_data(seed=0, n=400, features=120, labels=3):
+    rng = np.random.default_rng(seed)
+    matrix = (rng.random((n, features)) < rng.random(features) * 0.2).astype(np.float32)
+    matrix[:, 50:60] = matrix[:, [50]]  # identical columns, which are merged
+    matrix[:, 60:70] = 0  # empty columns
+    truth = rng.normal(size=(features, labels))
+    gold = (matrix @ truth + rng.gumbel(size=(n, labels))).argmax(axis=1)
+    return sparse.csr_matrix(matrix), gold
+
+
+@pytest.mark.parametrize("l2", [0.3, 1.0, 10.0])
+def test_probabilities_equal_scikit_learn(l2):
+    matrix, gold = _sample_data()
+    model = fit_softmax_regression(matrix, gold, l2=l2)
+    assert (model.weights[50:60] == model.weights[50]).all(), "of equal columns"
+    assert model.weights[50].any()
+    assert not model.weights[60:70].any()
+    theirs = LogisticRegression(C=1 / l2, tol=1e-10, max_iter=5000).fit(matrix.astype(np.float64), gold)
+    assert np.abs(model.probabilities(matrix) - theirs.predict_proba(matrix)).max() < 1e-6
+
+
+def test_few_pairs_are_fitted():
+    """The optimizer must stop although the relative rounding error of a small loss is large."""
+    for seed in range(40):
+        matrix, gold = _sample_data(seed, n=3 + seed, features=120)
+        model = fit_softmax_regression(matrix, gold, l2=0.3)
+        error = model.probabilities(matrix) - np.eye(gold.max() + 1)[gold]
+        gradient = matrix.T @ error + 0.3 * model.weights
+        assert np.abs(gradient).max() < 1e-9
+        assert model.steps < 500
+
+
+def test_fit_of_invalid_input_raises():
+    matrix, gold = _sample_data()
+    with pytest.raises(ValueError, match="got 400 rows, 399 labels"):
+        fit_softmax_regression(matrix, gold[1:], l2=1.0)
+    with pytest.raises(ValueError, match="l2: expected a positive number, got 0"):
+        fit_softmax_regression(matrix, gold, l2=0)

@@ -2,21 +2,8 @@
 Senses are strings here.
 """
 
-SENSES = {
-    "dog": ["dog", "rogue"],
-    "hound": ["dog"],
-    "poodle": ["poodle"],
-    "cat": ["cat"],
-    "rogue": ["rogue"],
-    "animal": ["animal"],
-    "rose": ["rose"],
-    "hot": ["hot"],
-    "cold": ["cold"],
-    "living room": ["living room"],
-    "kitchen": ["kitchen"],
-    "far": ["far"],
-    "near": ["near"],
-}
+SENSES = {word: [word] for word in "poodle cat rogue animal rose hot cold kitchen far near".split()}
+SENSES |= {"dog": ["dog", "rogue"], "hound": ["dog"], "living room": ["living room"]}
 HYPERNYMS = {
     "poodle": ["dog"],
     "dog": ["canine", "pet"],
