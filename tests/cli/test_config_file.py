@@ -10,29 +10,21 @@ from typer.testing import CliRunner
 from unbag import cli
 from unbag.challenge_sets import results
 from unbag.cli import config_file
-from unbag.cli.app import run
+from unbag.data.labels import LABELS
 from unbag.evaluation import evaluator
-
-PAIRS = "".join(
-    json.dumps(
-        {
-            "premise": f"The {who} dog over there sees a {what} on the road.",
-            "hypothesis": f"The {who} animal there sees some {what} just now.",
-            "label": ("entailment", "neutral", "contradiction")[n % 3],
-        }
-    )
-    + "\n"
-    for n, (who, what) in enumerate((w, t) for w in ("big", "small", "old") for t in ("cat", "bone", "car", "bus"))
-)
 
 
 @pytest.fixture
 def working_folder(empty_caches, tmp_path, monkeypatch):
-    """Create a working folder with pairs and models."""
-    (tmp_path / "pairs.jsonl").write_text(PAIRS)
-    for name, label in (("always_neutral", "neutral"), ("always_entailment", "entailment")):
-        model = f"def predict(premises, hypotheses):\n    return [{label!r}] * len(premises)\n"
-        (tmp_path / f"{name}.py").write_text(model)
+    """Create a working folder with pairs and a model."""
+    rows = [
+        f"The {who} dog over there sees a {what} on the road.,The {who} animal there sees some {what} just now.,{label}"
+        for who in ("big", "small", "old")
+        for what, label in zip(("cat", "bone", "car"), LABELS, strict=True)
+    ]
+    (tmp_path / "pairs.csv").write_text("\n".join(["premise,hypothesis,label", *rows]))
+    model = "def predict(premises, hypotheses):\n    return ['neutral'] * len(premises)\n"
+    (tmp_path / "always_neutral.py").write_text(model)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -63,16 +55,18 @@ def captured_call(monkeypatch):
 
 
 def test_run_yaml_reproduces_run(working_folder):
-    options = "--data pairs.jsonl --sets plain,permuted -o q=2 --seed 0 -q --num-proc 2".split()
+    """A quiet run prints the table of a single set, or the summary of several sets."""
+    options = "--data pairs.csv --sets plain,permuted -o q=2 --seed 0 -q --num-proc 2".split()
     first = run_unbag("evaluate", "always_neutral:predict", *options)
     assert first.exit_code == 0, first.output
-    [folder] = working_folder.glob("runs/*/*-pairs.jsonl-*")
+    assert ("accuracy [95 %]" in first.output, "Verdict:" in first.output) == (False, True)
+    [folder] = working_folder.glob("runs/*/*-pairs.csv-*")
     left = (folder / "run.yaml").read_text()
     assert left.startswith("# unbag evaluate --config run.yaml\n")
     assert yaml.safe_load(left) == {
         "models": ["always_neutral:predict"],
         "sets": ["plain", "permuted"],
-        "data": "pairs.jsonl",
+        "data": "pairs.csv",
         "seed": 0,  # equals False in Python
         "set-option": ["q=2"],
         "lexical-baseline": False,  # set by the environment of the tests
@@ -84,22 +78,14 @@ def test_run_yaml_reproduces_run(working_folder):
     assert again.exit_code == 0, again.output
     assert (folder / results.FILE).read_bytes() == before
     assert (folder / "run.yaml").read_text() == left
-    assert len(list(working_folder.glob("runs/*/*-pairs.jsonl-*"))) == 1
-
-
-@pytest.mark.parametrize(("sets", "has_table"), [("plain", True), ("plain,permuted", False)])
-def test_quiet_prints_only_table_or_summary(working_folder, sets, has_table):
-    run = run_unbag(
-        "evaluate", "always_neutral:predict", *f"--data pairs.jsonl --sets {sets} --max-examples 5 -q".split()
-    )
-    assert run.exit_code == 0, run.output
-    assert ("accuracy [95 %]" in run.output) == has_table
-    assert "Verdict:" in run.output
+    assert len(list(working_folder.glob("runs/*/*-pairs.csv-*"))) == 1
+    one = run_unbag("evaluate", "always_neutral:predict", "--data", "pairs.csv", "--sets", "plain", "--quiet")
+    assert ("accuracy [95 %]" in one.output, "Verdict:" in one.output) == (True, True)
 
 
 def test_config_command_line_takes_precedence(working_folder, captured_call):
     (working_folder / "run.yaml").write_text(
-        "models: [always_neutral:predict]\ndata: pairs.jsonl\nsets: plain, permuted\nmax-examples: 5\n"
+        "models: [always_neutral:predict]\ndata: pairs.csv\nsets: plain, permuted\nmax-examples: 5\n"
         "set-option: {q: 4}\nlabel-map: [neutral, entailment, contradiction]\ntrust-labels: true\n"
     )
     models, requests, options = captured_call("--config", "run.yaml")
@@ -108,9 +94,8 @@ def test_config_command_line_takes_precedence(working_folder, captured_call):
     assert requests[1].options["q"] == 4
     assert options["trust_labels"] is True
     assert options["label_map"] == {"0": "neutral", "1": "entailment", "2": "contradiction"}
-    models, requests, _ = captured_call(
-        "other:predict", "--config", "run.yaml", "--max-examples", "7", "--sets", "permuted"
-    )
+    command = "other:predict --config run.yaml --max-examples 7 --sets permuted"
+    models, requests, _ = captured_call(*command.split())
     assert models == ["other:predict"]
     assert [(each.name, each.max_examples) for each in requests] == [("permuted", 7)]
 
@@ -124,12 +109,17 @@ def test_config_command_line_takes_precedence(working_folder, captured_call):
         ("split: " + "[" * 2000, "expected a YAML file of options, got bad.yaml: "),
         ("split: !!python/object/apply:os.mkdir [made]", "expected a YAML file of options, got bad.yaml: "),
         ("- plain", "expected a mapping of options to values, got ['plain']"),
-        ("max-examples: many", "--max-examples"),
+        ("max-examples: true", "integer"),
+        ("max-examples: 1.5", "integer"),
+        (
+            "trust-remote-code: true",
+            "bad.yaml: expected --trust-remote-code on the command line too, got --trust-remote-code only in the",
+        ),
     ],
 )
 def test_config_invalid_file_exits_with_2(working_folder, text, words):
     (working_folder / "bad.yaml").write_text(text)
-    done = run_unbag("evaluate", "always_neutral:predict", "--config", "bad.yaml")
+    done = run_unbag("evaluate", "majority", "--config", "bad.yaml", "--data", "pairs.csv")
     assert done.exit_code == 2
     assert words in " ".join(done.output.replace("│", " ").split())
     assert not (working_folder / "made").exists()
@@ -185,27 +175,3 @@ def test_config_accepts_every_option_of_evaluate(tmp_path, param, monkeypatch):
             if file == "by_hand.yaml" or param.name not in config_file._NOT_WRITTEN:
                 assert again.params[param.name] == given, file
             assert list(again.params["models"]) == ["majority"]  # a tuple in older versions of Typer
-
-
-def test_config_alone_does_not_enable_remote_code(working_folder):
-    (working_folder / "run.yaml").write_text("models: [majority]\ntrust-remote-code: true\n")
-    done = run_unbag("evaluate", "--config", "run.yaml", "--sets", "plain", "--data", "pairs.jsonl")
-    assert done.exit_code == 2
-    words = " ".join(done.output.replace("│", " ").split())
-    assert (
-        "run.yaml: expected --trust-remote-code on the command line too, got --trust-remote-code only in the" in words
-    )
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "max-examples: true",
-        "max-examples: 1.5",
-    ],
-)
-def test_config_bool_or_float_is_no_integer(tmp_path, line, capsys):
-    (tmp_path / "run.yaml").write_text(line)
-    code = run(cli.app, ["evaluate", "majority", "--sets", "plain", "--config", str(tmp_path / "run.yaml")])
-    assert code == 2
-    assert "integer" in capsys.readouterr().err
