@@ -48,6 +48,8 @@ def test_evaluate_user_function_prints_table_or_json(folder, monkeypatch, capsys
     shown = capsys.readouterr().out
     assert "always:predict · Permuted · pairs.csv" in shown
     assert max(map(len, shown.splitlines())) <= 80, "the table should fit a terminal"
+    assert "examples.json" in shown
+    assert (folder / "out" / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     assert (folder / "out" / "predictions").is_dir()
     assert cli.run(cli.app, [*command, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)

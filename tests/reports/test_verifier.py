@@ -102,13 +102,6 @@ def test_gates_check_verification_metrics_by_name():
     assert outcomes == [("false_entailment", "fails"), ("auroc", "passes"), ("brier", "passes")]
 
 
-def test_gate_on_auroc_of_labels_alone_is_inconclusive():
-    [checked] = gates.check_bounds(
-        [build_verified_result(has_probabilities=False)], [GateBound("plain", "auroc", "min", 0.8)]
-    )
-    assert checked.outcome not in ("passes", "fails")
-
-
 @pytest.fixture
 def folders(tmp_path):
     return [

@@ -43,11 +43,8 @@ def _select_ids(*groups):
 
 
 def test_most_confident_mistake_is_featured_shortest_first():
-    wrong = [
-        _build_pair(0, "entailment", 0.6),
-        _build_pair(1, "entailment", 0.95, LONG),
-        _build_pair(2, "entailment", 0.95),
-    ]
+    answers = [("entailment", 0.6, SHORT), ("entailment", 0.95, LONG), ("entailment", 0.95, SHORT)]
+    wrong = [_build_pair(number, *each) for number, each in enumerate(answers)]
     right = [_build_pair(3, "contradiction", 0.99)]
     assert _select_ids(("plain", {"m": [*right, *wrong]})) == {"set-0": "r2 r3"}
     assert _select_ids(("plain", {"m": [*wrong[::-1], *right]})) == {"set-0": "r2 r3"}
@@ -72,30 +69,26 @@ def test_subject_without_mistakes_features_mistake_of_other_model():
 
 def test_all_models_are_shown_on_same_pair():
     other = [_build_pair(0, "neutral"), _build_pair(1, "neutral")]
-    [[pair]] = select_featured_pairs(
-        _build_report_data(("plain", {"m": [_build_pair(0, "entailment")], "other": other}))
-    ).values()
-    assert {name: each.answer for name, each in pair.predictions.items()} == {"m": "entailment", "other": "neutral"}
-    assert {each.id for each in pair.predictions.values()} == {"r0"}
+    data = _build_report_data(("plain", {"m": [_build_pair(0, "entailment")], "other": other}))
+    [[pair]] = select_featured_pairs(data).values()
+    predicted = {name: (each.answer, each.id) for name, each in pair.predictions.items()}
+    assert predicted == {"m": ("entailment", "r0"), "other": ("neutral", "r0")}
 
 
 def test_originally_correct_pairs_are_preferred():
-    def changed(number, before, probability):
-        return _build_pair(
-            number, "entailment", probability, before=OriginalPrediction("as given", before, 0.5), where="exchanged"
-        )
-
-    pairs = [changed(0, "neutral", 0.99), changed(1, "contradiction", 0.6)]
+    pairs = [
+        _build_pair(number, "entailment", share, before=OriginalPrediction("as given", before, 0.5), where="exchanged")
+        for number, (before, share) in enumerate((("neutral", 0.99), ("contradiction", 0.6)))
+    ]
     assert _select_ids(("swapped", {"m": pairs})) == {"set-0": "r1"}
 
 
 def test_accepted_permutation_is_mistake():
-    def permuted(number, answer, before):
-        return _build_pair(
-            number, answer, before=OriginalPrediction("in order", before, 0.9), where="permuted", has_order=False
-        )
-
-    pairs = [permuted(0, "neutral", "contradiction"), permuted(1, "contradiction", "contradiction")]
+    before = OriginalPrediction("in order", "contradiction", 0.9)
+    pairs = [
+        _build_pair(number, answer, before=before, where="permuted", has_order=False)
+        for number, answer in enumerate(("neutral", "contradiction"))
+    ]
     assert _select_ids(("permuted", {"m": pairs})) == {"set-0": "r1 r0"}
 
 
@@ -110,6 +103,5 @@ def test_subject_without_candidates_has_no_featured_pairs(kept):
 
 
 def test_predictions_without_probability_are_ordered_by_length():
-    assert _select_ids(("plain", {"m": [_build_pair(0, "neutral", None, LONG), _build_pair(1, "neutral", None)]})) == {
-        "set-0": "r1"
-    }
+    pairs = [_build_pair(0, "neutral", None, LONG), _build_pair(1, "neutral", None)]
+    assert _select_ids(("plain", {"m": pairs})) == {"set-0": "r1"}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from tests.factories import render
+from tests.factories import build_result, render
 from tests.reports.html.conftest import HOSTILE, HOSTILE_NAME
 from unbag import challenge_sets, cli
 from unbag.challenge_sets import results
@@ -17,10 +17,6 @@ from unbag.challenge_sets.papers import list_published_scores
 from unbag.challenge_sets.results import Result, SkippedSet
 from unbag.challenge_sets.views import figures
 from unbag.challenge_sets.views.figures import Figure, FigurePoint, FigureSeries, ReportModel, ResultGroup, ScoredModel
-from unbag.cli import output
-from unbag.evaluation.outcome import EvaluationOutcome
-from unbag.evaluation.result_folder import FolderContents
-from unbag.evaluation.verdict import format_verdict
 from unbag.reports import html
 from unbag.reports.html import charts, page
 from unbag.reports.html import data as profile
@@ -30,40 +26,17 @@ from unbag.reports.terminal import build_prompt_table, build_summary_table
 from unbag.scoring.bootstrap import Estimate
 
 
-def _build_result(name, value, *, low=None, high=None, sha="1", **model):
-    estimate = Estimate(value, value - 0.02 if low is None else low, value + 0.02 if high is None else high, 100)
-    return Result(
-        set="plain",
+def _build_result(name, value, *, sha="1", **model):
+    made = build_result(name)
+    skill = {"score": Estimate(value - 0.1, value - 0.2, value, 100), "model": value, "baseline": 0.1, "shuffled": 0.0}
+    scores = {"accuracy": Estimate(value, value - 0.02, value + 0.02, 100)}
+    data = {"name": "snli", "split": "test", "origin": "stanfordnlp/snli", "revision": "c" * 40, "sha256": sha}
+    return replace(
+        made,
         config={"max_examples": 100, "sample_seed": 7},
         model={"name": name, **model},
-        data={
-            "name": "snli",
-            "split": "test",
-            "origin": "stanfordnlp/snli",
-            "revision": "c" * 40,
-            "rows": 100,
-            "excluded": {},
-            "sha256": sha,
-        },
-        scores={
-            "accuracy": estimate,
-            "majority": 0.34,
-            "labels": ["entailment"],
-            "by_label": [estimate],
-            SKILL: {
-                "score": Estimate(value - 0.1, value - 0.2, value, 100),
-                "p": 0.002,
-                "model": value,
-                "baseline": 0.1,
-                "shuffled": 0.0,
-                "reference": "baseline",
-                "n_labels": 3,
-                "n_sources": 100,
-                "excluded": [],
-            }
-            | {"lexical_model": None},
-        },
-        environment={"python": "3.11"},
+        data=made.data | data,
+        scores=made.scores | scores | {SKILL: made.scores[SKILL] | skill | {"reference": "baseline"}},
     )
 
 
@@ -90,10 +63,8 @@ def test_models_on_same_rows_are_grouped_with_baselines_last(written_report):
 
 
 def test_model_in_two_folders_counts_once(written_report):
-    once, again = (
-        _build_result("org/a", 0.8, head="plain"),
-        _build_result("org/a", 0.7, head="plain", truncated_pairs=3),
-    )
+    once = _build_result("org/a", 0.8, head="plain")
+    again = _build_result("org/a", 0.7, head="plain", truncated_pairs=3)
     other = _build_result("org/a", 0.6, head="residual")
     report_data = load_report_data([written_report(once), written_report(again, other)])
     assert [model.name for model in report_data.models] == ["org/a", "org/a (2)"]
@@ -111,14 +82,6 @@ def test_folder_without_results_is_rejected(tmp_path, written_report):
         load_report_data([tmp_path])
     with pytest.raises(ValueError, match="expected results, got none; run `unbag evaluate` first"):
         load_report_data([written_report()])
-
-
-def test_profile_contains_skill_score_of_every_model(written_report):
-    report_data = load_report_data([written_report(_build_result("org/a", 0.8), _build_result("lexical", 0.6))])
-    verdicts = profile.compute_verdicts_by_group(report_data)
-    [row] = page.build_skill_chart(verdicts, report_data)["rows"]
-    assert [(lane["model"], lane["number"]) for lane in row["lanes"]] == [("org/a", "0.700"), ("lexical", "0.500")]
-    assert format_verdict(list(verdicts["org/a"].values())) == "No challenge set was evaluated."
 
 
 def test_prompt_table_contains_mean_deviation_and_extremes():
@@ -166,9 +129,8 @@ def test_annotators_on_rebuilt_set_are_hollow():
 
 
 def test_set_with_results_in_other_folder_is_not_skipped(tmp_path, written_report):
-    results.write_results(
-        [], tmp_path / results.FILE, [SkippedSet("plain", None, "no network"), SkippedSet("sicck", None, "no file")]
-    )
+    skipped = [SkippedSet("plain", None, "no network"), SkippedSet("sicck", None, "no file")]
+    results.write_results([], tmp_path / results.FILE, skipped)
     report_data = load_report_data([tmp_path, written_report(_build_result("org/a", 0.8))])
     assert [each.set for each in report_data.skipped] == ["sicck"]
 
@@ -192,10 +154,8 @@ def test_table_of_long_curve_is_short_and_keeps_ends():
 
 
 def test_each_result_has_reproduce_command(written_report, tmp_path):
-    html.write_report(
-        [written_report(_build_result("org/a b", 0.8, options={}), _build_result("a function", 0.7))],
-        tmp_path / "report.html",
-    )
+    folder = written_report(_build_result("org/a b", 0.8, options={}), _build_result("a function", 0.7))
+    html.write_report([folder], tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     command = "unbag evaluate &#39;org/a b&#39; --sets plain --corpus snli --split test --max-examples 100 --seed 7"
     assert f"<code>{command} --no-lexical-baseline</code>" in text
@@ -210,24 +170,23 @@ def test_sentences_and_names_are_escaped(report):
     assert text.count("<script") == 1
 
 
-def test_same_results_give_same_bytes(report, run, folders):
-    html.write_report(folders, run / "again.html")
-    assert (run / "again.html").read_bytes() == report.read_bytes()
+def test_command_rebuilds_same_report_from_several_folders(folders, report, run):
+    out = run / "by-command.html"
+    said = CliRunner().invoke(cli.app, ["report", *map(str, folders), "--output", str(out), "--json"])
+    assert said.exit_code == 0
+    assert json.loads(said.output) == {"report": str(out), "bytes": out.stat().st_size}
+    assert out.read_bytes() == report.read_bytes()
 
 
 def test_permuted_and_swapped_examples_show_original_prediction(report):
     text = report.read_text(encoding="utf-8")
     cards = [part.partition("</li>")[0] for part in text.split('<li class="example" ')[1:]]
     permuted = [card for card in cards if 'data-set="Permuted' in card]
-    assert permuted
     assert {re.search('data-outcome="([a-z]+)"', card)[1] for card in permuted} == {"accepted", "refused"}
     for card in permuted:
-        in_order, out_of_order = re.findall(
-            '<span class="([a-z]+)">[^\n]*?<small>(?:in order|permuted: [a-z]+)</small>', card
-        )
-        assert in_order in ("right", "wrong")
-        assert out_of_order in ("accepted", "refused")
-        assert ("flipped" in card) == (in_order == "wrong")
+        before, after = re.findall('<span class="([a-z]+)">[^\n]*?<small>(?:in order|permuted: [a-z]+)</small>', card)
+        assert (before in ("right", "wrong"), after in ("accepted", "refused")) == (True, True)
+        assert ("flipped" in card) == (before == "wrong")
     swapped = [card for card in cards if 'data-set="Swapped' in card]
     assert swapped
     assert all(re.search("<small>as given</small>.*<small>exchanged</small>", card) for card in swapped)
@@ -252,17 +211,6 @@ def test_results_without_scores_have_no_score_figures(written_report, tmp_path):
     assert 'class="line"' not in text
     html.write_report([written_report(_build_result("org/a", 0.8))], tmp_path / "some.html")
     assert 'class="line"' in (tmp_path / "some.html").read_text(encoding="utf-8")
-
-
-def test_report_of_results_in_memory_equals_report_of_folder(written_report, tmp_path):
-    result = replace(_build_result("org/a", 0.8), config={"train_data": ("a.csv", "b.csv")})
-    folder = written_report(result)
-    contents = FolderContents.read(folder)
-    for name, run in (("memory", contents._replace(results=[result])), ("folder", folder)):
-        html.write_report([run], tmp_path / f"{name}.html")
-    texts = [(tmp_path / f"{name}.html").read_text(encoding="utf-8") for name in ("memory", "folder")]
-    assert texts[0] == texts[1]
-    assert "[&#39;a.csv&#39;, &#39;b.csv&#39;]" in texts[0]
 
 
 def test_axis_is_clipped_with_arrow_and_verdict_follows(written_report):
@@ -312,9 +260,8 @@ def test_models_and_references_have_distinct_styles():
 
 def test_figure_has_all_points_and_no_active_content():
     points = tuple(FigurePoint(name, Estimate(0.5, 0.4, 0.6, 9)) for name in ("x < y", "z & w"))
-    theirs = FigureSeries(
-        "the papers' models", (FigurePoint("z & w", figures.build_point_estimate(0.2)),), is_reference=True
-    )
+    point = FigurePoint("z & w", figures.build_point_estimate(0.2))
+    theirs = FigureSeries("the papers' models", (point,), is_reference=True)
     drawn = charts.draw_svg(Figure("T", "", "place", "share", "dots", (FigureSeries("a", points), theirs)), ["a"])
     hollow = charts.draw_svg(Figure("T", "", "place", "share", "dots", (replace(theirs, is_hollow=True),)), [])
     assert (drawn.count('fill-opacity="0"'), hollow.count('fill-opacity="0"')) == (0, 1)
@@ -329,19 +276,3 @@ def test_style_sheet_and_script_show_same_number_of_examples():
     script, style = (Path(page.__file__).with_suffix(end).read_text(encoding="utf-8") for end in (".js", ".css"))
     [shown] = re.findall(r"const PAGE = (\d+);", script)
     assert f".example:nth-child(n + {int(shown) + 1})" in style
-
-
-@pytest.mark.nightly
-def test_command_rebuilds_report_from_several_folders(folders, report, run):
-    out = run / "by-command.html"
-    said = CliRunner().invoke(cli.app, ["report", *map(str, folders), "--output", str(out), "--json"])
-    assert said.exit_code == 0
-    assert json.loads(said.output) == {"report": str(out), "bytes": out.stat().st_size}
-    assert out.read_bytes() == report.read_bytes()
-
-
-def test_run_writes_report_next_to_results(folders, capsys):
-    contents = FolderContents.read(folders[1])
-    output.show_results(EvaluationOutcome(list(contents.results), [], contents), folders[1], as_json=False)
-    assert (folders[1] / html.FILE).read_text(encoding="utf-8").startswith("<!doctype html>")
-    assert "examples.json" in capsys.readouterr().out
