@@ -11,7 +11,6 @@ from unbag import cli
 from unbag.challenge_sets import results
 from unbag.cli import config_file
 from unbag.data.labels import LABELS
-from unbag.evaluation import evaluator
 
 
 @pytest.fixture
@@ -31,27 +30,6 @@ def working_folder(empty_caches, tmp_path, monkeypatch):
 
 def run_unbag(*arguments):
     return CliRunner(env={"COLUMNS": "200"}).invoke(cli.app, list(arguments), catch_exceptions=False)
-
-
-class InterceptedCall(Exception):
-    """Contains the arguments of the evaluation that a command would have started."""
-
-
-@pytest.fixture
-def captured_call(monkeypatch):
-    """Intercept the evaluation, and return a function that runs a command and returns its arguments."""
-
-    def intercept(models, requests, **options):
-        raise InterceptedCall(models, requests, options)
-
-    monkeypatch.setattr(evaluator, "evaluate_all", intercept)
-
-    def of(*arguments):
-        with pytest.raises(InterceptedCall) as call:
-            run_unbag("evaluate", *arguments)
-        return call.value.args
-
-    return of
 
 
 def test_run_yaml_reproduces_run(working_folder):
@@ -83,21 +61,30 @@ def test_run_yaml_reproduces_run(working_folder):
     assert ("accuracy [95 %]" in one.output, "Verdict:" in one.output) == (True, True)
 
 
-def test_config_command_line_takes_precedence(working_folder, captured_call):
+EVALUATE = typer.main.get_command(cli.app).commands["evaluate"]
+OPTIONS = [param for param in EVALUATE.params if getattr(param, "is_flag", None) is not None]
+
+
+def test_config_command_line_takes_precedence(working_folder):
     (working_folder / "run.yaml").write_text(
         "models: [always_neutral:predict]\ndata: pairs.csv\nsets: plain, permuted\nmax-examples: 5\n"
         "set-option: {q: 4}\nlabel-map: [neutral, entailment, contradiction]\ntrust-labels: true\n"
     )
-    models, requests, options = captured_call("--config", "run.yaml")
-    assert models == ["always_neutral:predict"]
-    assert [(each.name, each.max_examples) for each in requests] == [("plain", 5), ("permuted", 5)]
-    assert requests[1].options["q"] == 4
-    assert options["trust_labels"] is True
-    assert options["label_map"] == {"0": "neutral", "1": "entailment", "2": "contradiction"}
+    given = EVALUATE.make_context("evaluate", ["--config", "run.yaml"]).params
+    expected = {
+        "models": ["always_neutral:predict"],
+        "sets": ["plain", "permuted"],
+        "max_examples": 5,
+        "set_option": ["q=4"],
+        "label_map": ["neutral", "entailment", "contradiction"],
+        "trust_labels": True,
+    }
+    assert {
+        name: list(given[name]) if isinstance(value, list) else given[name] for name, value in expected.items()
+    } == expected
     command = "other:predict --config run.yaml --max-examples 7 --sets permuted"
-    models, requests, _ = captured_call(*command.split())
-    assert models == ["other:predict"]
-    assert [(each.name, each.max_examples) for each in requests] == [("permuted", 7)]
+    given = EVALUATE.make_context("evaluate", command.split()).params
+    assert (list(given["models"]), list(given["sets"]), given["max_examples"]) == (["other:predict"], ["permuted"], 7)
 
 
 @pytest.mark.parametrize(
@@ -149,10 +136,6 @@ def _list_command_lines(param):
     hint = str(param.type_descriptor.annotation) if hasattr(param, "type_descriptor") else str(param.type)
     value = SAMPLES.get(param.name, "3" if any(kind in hint.lower() for kind in ("int", "float")) else "text")
     return [[switches[0], value]]
-
-
-EVALUATE = typer.main.get_command(cli.app).commands["evaluate"]
-OPTIONS = [param for param in EVALUATE.params if getattr(param, "is_flag", None) is not None]
 
 
 @pytest.mark.parametrize(

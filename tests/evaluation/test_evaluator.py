@@ -29,7 +29,9 @@ from unbag.data.labels import (
 )
 from unbag.data.predictions import validate_label_space
 from unbag.evaluation.evaluator import evaluate_all
+from unbag.evaluation.lexical_baseline import LexicalBaseline
 from unbag.evaluation.model_loading import CAUSAL, ENDPOINT
+from unbag.evaluation.outcome import EvaluationCallbacks
 from unbag.inference.function import CallablePredictor
 from unbag.inference.label_probe import PAIRS, MislabelledError
 from unbag.inference.runner import predict_rows, predict_shard
@@ -68,15 +70,6 @@ def predict_from_order(premises, hypotheses):
     return array / array.sum(axis=1, keepdims=True)
 
 
-def test_two_runs_write_identical_results_files(tmp_path, set_request):
-    texts = []
-    for folder in (tmp_path / "a", tmp_path / "b"):
-        unbag.evaluate(predict_from_order, [set_request], output_dir=folder)
-        texts.append((folder / "results.json").read_text())
-    assert texts[0] == texts[1]
-    assert str(tmp_path.parent) not in texts[0], "a path of the machine is no part of a result"
-
-
 def test_sampled_examples_do_not_depend_on_other_rows(set_request):
     few = build_requested_set(SetRequest("permuted", options=set_request.options, max_examples=7))
     more = build_requested_set(SetRequest("permuted", options=set_request.options, max_examples=20))
@@ -108,13 +101,6 @@ def test_device_is_validated_unless_a_cluster_runs_the_model(tmp_path, set_reque
     assert told == ["cuda:99"]
     with pytest.raises(ValueError, match="cannot use the device 'cuda:99'"):
         evaluate_all(["org/model"], [set_request], **asked)
-
-
-def test_evaluate_without_usable_pairs_is_rejected(set_request):
-    none = SetRequest("permuted", options={**set_request.options, "min_words": 50})
-    with pytest.raises(ValueError, match=r"none of the pairs are suitable.*min_words=50") as raised:
-        build_requested_set(none)
-    assert "None" not in str(raised.value), "options without a value are not listed"
 
 
 def test_predictions_next_to_exported_set_are_scored(tmp_path, set_request):
@@ -250,6 +236,7 @@ def test_score_command_scores_shards_and_predicts_the_rest(tmp_path, set_request
     words = ["evaluate", "lengths:answer", "--sets", "plain", "--data", set_request.options["data"]]
     words += ["--no-lexical-baseline", "--trust-labels", "--output-dir"]
     assert run_unbag(*words, "one").exit_code == 0
+    assert str(tmp_path.parent) not in Path("one/results.json").read_text(), "a path of the machine"
     done = run_unbag(*words, "shared", "--shard", "0/2")
     assert done.exit_code == 0, done.output
     assert "score them: unbag score --run-dir shared" in " ".join(done.output.split())
@@ -260,25 +247,19 @@ def test_score_command_scores_shards_and_predicts_the_rest(tmp_path, set_request
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("command", "said"),
     [
-        (["evaluate", "majority", "--output-dir", "nosuch://x/y"], "nosuch"),
-        (
-            ["score", "--run-dir", "x", "--set", "plain"],
-            "--run-dir: cannot be combined with FILE, --set, --by-order, --threshold or source pairs",
-        ),
-        (
-            ["score", "--run-dir", "x", "--no-lexical-baseline"],
-            "--no-lexical-baseline: cannot be combined with --run-dir",
-        ),
-        (["score"], "expected FILE or --run-dir, got neither"),
-        (["score", "--run-dir", "nowhere"], "got nowhere without run.yaml"),
-        (["report", "runs", "--output", "s3://bucket/report.html"], "expected a local path"),
+        ("evaluate majority --output-dir nosuch://x/y", "nosuch"),
+        ("score --run-dir x --set plain", "--run-dir: cannot be combined with FILE, --set, --by-order, --threshold"),
+        ("score --run-dir x --no-lexical-baseline", "--no-lexical-baseline: cannot be combined with --run-dir"),
+        ("score", "expected FILE or --run-dir, got neither"),
+        ("score --run-dir nowhere", "got nowhere without run.yaml"),
+        ("report runs --output s3://bucket/report.html", "expected a local path"),
     ],
 )
-def test_command_error_is_one_line(words, said, tmp_path, monkeypatch):
+def test_command_error_is_one_line(command, said, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    done = run_unbag(*words)
+    done = run_unbag(*command.split())
     assert done.exit_code != 0
     assert said in " ".join((done.output + str(done.exception)).replace("│", " ").split())
 
@@ -290,3 +271,38 @@ def test_set_is_built_to_address(tmp_path, set_request):
         assert done.exit_code == 0, done.output
         assert f"{place}: 48 examples" in " ".join(done.output.split())
     assert StorageFolder(f"memory://{tmp_path.name}").read("set.parquet") == (tmp_path / "set.parquet").read_bytes()
+
+
+def test_sets_predicted_during_fit_by_second_process_have_same_results(tmp_path, set_request, monkeypatch):
+    pairs = set_request.options["data"]
+    requests = [SetRequest("plain", options={"data": pairs}), SetRequest("swapped", options={"data": pairs})]
+    events = []
+
+    def run(folder):
+        events.clear()
+        callbacks = EvaluationCallbacks(
+            on_set=lambda name: events.append(f"begin {name}"),
+            on_result=lambda result: events.append(f"result {result.set}"),
+        )
+        out = tmp_path / folder
+        outcome = evaluate_all([predict_from_order], requests, output_dir=out, callbacks=callbacks)
+        return [result.scores for result in outcome.results]
+
+    monkeypatch.setattr("unbag.evaluation.lexical_baseline.PAIRS", {"en": (pairs, 40, "all")})
+    immediate = run("immediate")
+    assert events == ["begin plain", "result plain", "begin swapped", "result swapped"]
+    states = iter([True, True])  # one per set; `predict` does not read the state
+    monkeypatch.setattr(LexicalBaseline, "is_fitting", property(lambda self: next(states)))
+    assert run("deferred") == immediate
+    assert immediate[0]["skill"]["baseline"] is not None
+    assert events == ["begin plain", "begin swapped", "result plain", "result swapped"]
+
+
+@pytest.mark.usefixtures("empty_caches")
+def test_process_that_dies_leaves_the_fit_to_this_process(tmp_path, set_request):
+    baseline = LexicalBaseline({"train_data": (set_request.options["data"],), "pipeline": "all"})
+    baseline.start_fitting("en", ())
+    assert baseline.is_fitting
+    baseline.stop()
+    assert not baseline.is_fitting
+    assert baseline.predict(build_requested_set(set_request), tmp_path / "predictions").answers is not None

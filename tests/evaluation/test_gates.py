@@ -1,20 +1,23 @@
-"""Tests of gates: an interval above or below the bound passes or fails, any other is inconclusive."""
+"""Tests of gates and parity: an interval above or below the bound passes or fails, any other is inconclusive."""
 
 import json
 import re
 
 import numpy as np
 import pytest
+from scipy.stats import beta
 from typer.testing import CliRunner
 
 from tests.factories import ROWS, build_result, write_run
 from unbag import cli
+from unbag.challenge_sets import results
 from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.failures import EvaluationFailure
 from unbag.data.labels import LABELS
-from unbag.data.predictions import SetPredictions
-from unbag.evaluation import gates
+from unbag.data.predictions import NONE, SetPredictions
+from unbag.evaluation import gates, parity, samples
 from unbag.evaluation.outcome import EvaluationOutcome
+from unbag.evaluation.samples import RowLabels
 from unbag.evaluation.verdict import TOO_FEW_ROWS
 from unbag.inference.distributed import ProcessGroup
 from unbag.scoring.bootstrap import Estimate
@@ -23,7 +26,7 @@ from unbag.scoring.verification import compute_verifier_scores
 
 def run_check(*arguments):
     """Run the command as in CI, and return the exit code and the output."""
-    done = CliRunner(env={"COLUMNS": "80"}).invoke(cli.app, ["check", *map(str, arguments)], catch_exceptions=False)
+    done = CliRunner(env={"COLUMNS": "400"}).invoke(cli.app, ["check", *map(str, arguments)], catch_exceptions=False)
     return done.exit_code, done.output
 
 
@@ -196,18 +199,11 @@ def test_command_prints_only_in_first_process(tmp_path, monkeypatch):
     assert run_check("majority", *bounds, "--output-dir", old) == (0, ""), "what is there is of an earlier run"
 
 
-def test_json_and_csv_contain_every_gate(tmp_path):
+def test_csv_contains_every_gate(tmp_path):
     folder = write_run(tmp_path / "run", build_result(proportion_correct=0.8))
-    code, said = run_check(folder, "--min", "plain:accuracy=.9", "--json")
-    told = json.loads(said)
-    assert code == 1
-    assert (told["passed"], told["strict"]) == (False, False)
-    [gate] = told["gates"]
-    assert (gate["set"], gate["number"], gate["asked"], gate["outcome"]) == ("plain", "accuracy", "≥ 0.9", "fails")
-    assert gate["estimate"]["low"] < gate["estimate"]["high"] < 0.9
-    assert gate["estimate"]["n"] == ROWS
     head, row = run_check(folder, "--min", "plain:accuracy=.9", "--format", "csv")[1].splitlines()
     assert head.split(",")[:5] == ["set", "data", "number", "label", "asked"]
+    assert row.startswith("plain,ours.jsonl,accuracy,accuracy,≥ 0.9,")
     assert ",fails," in row
 
 
@@ -251,3 +247,93 @@ def test_no_worse_than_small_difference_of_few_examples_is_inconclusive(tmp_path
     [checked], _ = gates.check_no_worse_than(write_run(tmp_path / "two", two), write_run(tmp_path / "one", one))
     assert checked.p > 0.05
     assert checked.outcome == "inconclusive"
+
+
+LABEL_GATE = "--max", "plain:changed_labels=.05"
+
+
+def write_labels(folder, name="model", *, changed=0, source=None):
+    """Write a run with labels, of which the first `changed` differ from those of a run with `changed=0`."""
+    made = build_result(name)
+    ids = np.arange(ROWS) % 3
+    ids[:changed] = (ids[:changed] + 1) % 3
+    source = np.arange(ROWS) if source is None else source
+    labels = RowLabels(source.astype(np.int32), ids.astype(np.int8), (*LABELS, NONE))
+    samples.write_samples([made], folder, labels={0: labels})
+    results.write_results([made], folder / results.FILE)
+    return folder
+
+
+def test_changed_labels_have_clopper_pearson_interval(tmp_path):
+    before, after = write_labels(tmp_path / "before", "fp32"), write_labels(tmp_path / "after", "int8", changed=3)
+    [found], notes = parity.compare_predicted_labels(after, before)
+    assert (found.set, found.against, found.changed, found.sources, notes) == ("plain", "fp32", 3, ROWS, [])
+    limits = beta.ppf([0.025, 0.975], [3, 4], [ROWS - 2, ROWS - 3])
+    assert found.estimate[:4] == pytest.approx((3 / ROWS, *limits, ROWS), abs=1e-9)
+    [same], _ = parity.compare_predicted_labels(before, before)
+    assert same.estimate[:2] == (0, 0)
+    assert same.estimate.high == pytest.approx(1 - 0.025 ** (1 / ROWS)), "no change in a sample is no proof of none"
+
+
+def test_changed_labels_count_shared_sources(tmp_path):
+    source = np.arange(ROWS) // 10  # thirty sources of ten rows each, which change together
+    runs = [write_labels(tmp_path / str(changed), changed=changed, source=source) for changed in (0, 10)]
+    [found], _ = parity.compare_predicted_labels(runs[1], runs[0])
+    assert (found.sources, found.estimate.n) == (30, ROWS)
+    np.testing.assert_allclose(found.estimate[1:3], beta.ppf([0.025, 0.975], [1, 2], [30, 29]), atol=1e-9)
+
+
+def test_labels_are_compared_by_name():
+    source = np.zeros(4, dtype=np.int32)
+    ours = RowLabels(source, np.array([0, 1, 2, 3], dtype=np.int8), (*LABELS, NONE))
+    theirs = RowLabels(source, np.array([2, 0, 1, 3], dtype=np.int8), ("neutral", "other", "entailment", NONE))
+    assert ours.find_differences(theirs).tolist() == [False, False, True, False]
+    assert theirs.find_differences(ours).tolist() == [False, False, True, False]
+
+
+def test_check_reports_changed_labels_or_their_absence(tmp_path):
+    before, after = write_labels(tmp_path / "before", "fp32"), write_labels(tmp_path / "after", "int8", changed=40)
+    code, output = run_check(after, "--no-worse-than", before, *LABEL_GATE, "--json")
+    found = json.loads(output)
+    assert (code, [each["outcome"] for each in found["gates"]]) == (1, ["passes", "fails"])
+    [each] = found["changed_labels"]
+    assert (each["set"], each["against"], each["changed"]) == ("plain", "fp32", 40)
+    assert each["estimate"] == found["gates"][-1]["estimate"]
+
+    (before / "samples" / "00-plain.labels.parquet").unlink()
+    note = "labels not compared, because one run contains no labels"
+    assert f"{note}; evaluate again" in run_check(after, "--no-worse-than", before)[1]
+    code, said = run_check(after, "--no-worse-than", before, *LABEL_GATE)
+    assert (code, "Failed: 1 of 2 gates not computed." in said) == (1, True)
+    assert f"plain:changed_labels: Corpus · ours.jsonl: {note}" in said
+
+
+def test_changed_labels_gate_depends_only_on_rows(tmp_path):
+    """The gate runs without a skill score and for a moved file, and not for other rows or labels."""
+    before = write_labels(tmp_path / "before", "fp32")
+    moved = write_labels(tmp_path / "moved", "int8", changed=3)
+    for folder in (before, moved):
+        record = json.loads((folder / results.FILE).read_text())
+        record["results"][0]["scores"][SKILL] = None
+        record["results"][0]["data"]["origin"] = folder.name
+        (folder / results.FILE).write_text(json.dumps(record))
+    code, said = run_check(moved, "--no-worse-than", before, "--max", "plain:changed_labels=.5", "--json")
+    gate = json.loads(said)["gates"][-1]
+    assert (gate["number"], gate["outcome"], gate["estimate"]["value"]) == ("changed_labels", "passes", 0.01)
+    assert code == 1, "the origin of the rows differs, so the skill scores are not compared"
+
+    [result] = results.read_results(before / results.FILE)
+    labels = samples.read_row_labels(before, 0, result)
+    two_labels = labels._replace(names=("entailment", "not_entailment", NONE))
+    samples.write_samples([result], before, labels={0: two_labels})
+    code, said = run_check(moved, "--no-worse-than", before, *LABEL_GATE)
+    assert code == 1
+    assert "different labels (entailment,neutral,contradiction and entailment,not_entailment)" in said
+
+
+def test_read_damaged_labels_are_rejected(tmp_path):
+    before, after = write_labels(tmp_path / "before", "fp32"), write_labels(tmp_path / "after", "int8")
+    file = before / "samples" / "00-plain.labels.parquet"
+    file.write_bytes(file.read_bytes()[:-50])
+    with pytest.raises(ValueError, match=r"00-plain\.labels\.parquet: expected readable labels"):
+        parity.compare_predicted_labels(after, before)

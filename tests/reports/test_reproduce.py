@@ -2,7 +2,6 @@
 
 import json
 import shlex
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -90,22 +89,6 @@ def test_options_are_reproduced(here, tiny_bert, options, printed):
 
 
 @pytest.mark.nightly
-def test_residual_head_is_reproduced(here, tiny_bert, tmp_path):
-    import torch
-
-    from unbag.models.hex import ResidualHead, SuperficialBranch, WordTable
-
-    folder = shutil.copytree(tiny_bert, tmp_path / "hex")
-    torch.manual_seed(0)
-    weights = {"phi.weight": torch.randn(8, 32), "decoder.weight": torch.randn(3, 8)}
-    table = WordTable(torch.randn(100, 32), torch.arange(100) > 3)
-    branch = SuperficialBranch.from_weights(weights, table, normalize=True)
-    ResidualHead("classifier", branch, torch.randn(3, 3)).save(folder)
-    [words] = repeats("evaluate", "./hex", "--head", "residual", "--sets", "plain", "--data", "pairs.csv")
-    assert words[:4] == ["evaluate", "./hex", "--head", "residual"]
-
-
-@pytest.mark.nightly
 def test_fitted_lexical_model_second_model_and_set_are_reproduced(here):
     fit = ["lexical", "fit", "--train-data", "pairs.csv", "--pipeline", "all", "--l2", "1", "--output-dir", "mine"]
     assert cli.run(cli.app, fit) == 0
@@ -113,17 +96,6 @@ def test_fitted_lexical_model_second_model_and_set_are_reproduced(here):
     both = repeats("evaluate", "./mine", "majority", "--train-data", "pairs.csv", *cs_lambda, "--data", "pairs.csv")
     assert [words[1] for words in both] == ["./mine", "majority"]
     assert ["--train-data" in words for words in both] == [False, True]
-
-
-@pytest.mark.nightly
-def test_language_model_is_reproduced(here):
-    pytest.importorskip("torch", reason="needs unbag[models]")
-    from tests.inference.llm.tiny_lm import save_tiny_lm
-
-    save_tiny_lm(here / "lm", chat=True)
-    how = ("--num-fewshot", "3", "--no-apply-chat-template")
-    [words] = repeats("evaluate", "causal:./lm", *how, "--sets", "plain", "--data", "pairs.csv", "--max-examples", 4)
-    assert set(how) < set(words)
 
 
 def test_endpoint_is_reproduced(here):

@@ -1,4 +1,4 @@
-"""Tests of tables, badges and terminal views."""
+"""Tests of tables, badges and terminal views, and of verification scores in tables and figures."""
 
 import csv
 import io
@@ -7,18 +7,24 @@ import re
 from dataclasses import replace
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from tests.factories import ROWS, build_result, write_run
+from tests.factories import ROWS, build_result, render, write_run
 from unbag import challenge_sets, cli
-from unbag.challenge_sets.base import SKILL
+from unbag.challenge_sets.base import SKILL, VERIFICATION, VERIFIER
 from unbag.challenge_sets.results import Result
+from unbag.challenge_sets.views import verifier
+from unbag.challenge_sets.views.figures import ReportModel, ResultGroup, ScoredModel
+from unbag.data.labels import LABELS
+from unbag.data.predictions import SetPredictions, build_predictions_from_labels
 from unbag.evaluation import comparison, metrics
 from unbag.evaluation.verdict import compute_model_verdict
 from unbag.reports import badge, formats, run_tables
 from unbag.reports import comparison as compared
 from unbag.scoring.bootstrap import Estimate
+from unbag.scoring.verification import compute_verifier_scores
 
 NASTY = r"o_rg/50%_&_$x$#{1}~^\a--b|*c*`d`<e> 中é[1]"
 
@@ -240,3 +246,131 @@ def test_reading_without_pairs_correct_in_order_states_it():
     scores = {"p_c": Estimate(None, None, None, 0), "n_c": 2900, "q": 100, "n_labels": 3}
     result = Result("permuted", {}, {"name": "org/model"}, {"name": "snli", "split": "test"}, scores, {})
     assert "no pair is correct in order" in challenge_sets.get_challenge_set("permuted").summarize_result(result)
+
+
+def build_verified_result(name="model", noise=0.1, *, has_probabilities=True):
+    """Return a result on the plain set with verification scores. `noise` blurs the probabilities."""
+    rng, gold = np.random.default_rng(3), np.arange(ROWS) % 3
+    entailment = np.clip(np.where(gold == 0, 0.8, 0.2) + rng.normal(0, noise, ROWS), 0.01, 0.99)
+    rest = (1 - entailment)[:, None] * np.where(gold[:, None] == 2, (0.2, 0.8), (0.8, 0.2))
+    answers = SetPredictions(np.column_stack([entailment, rest]), LABELS, has_probabilities=True)
+    if not has_probabilities:
+        answers = build_predictions_from_labels(answers.predicted.tolist())
+    made = build_result(name, 0.8)
+    return replace(made, scores={**made.scores, VERIFICATION: compute_verifier_scores(gold, answers, range(ROWS))})
+
+
+def build_group(made):
+    model = ReportModel(made.model["name"], {}, False)
+    return ResultGroup("set-0", "ours", (ScoredModel(model, made, None),))
+
+
+SAFE = {"threshold": 0.83, "bound": 0.047, "confirmed": None, "recall": None}
+
+
+@pytest.mark.parametrize(
+    ("row", "sentence"),
+    [
+        (
+            SAFE | {"confirmed": Estimate(0.031, 0.01, 0.07, 130), "recall": Estimate(0.61, 0.5, 0.7, 80)},
+            " (upper limit 4.7 % on one half of the sources): threshold 0.83; on the other half 3.1 % [1.0, 7.0]; "
+            "recall on all pairs 61.0 %.",
+        ),
+        (
+            SAFE,
+            " (upper limit 4.7 % on one half of the sources): threshold 0.83; the other half has no not-entailed pair "
+            "to confirm it.",
+        ),
+        ({"threshold": None}, ": no threshold has an upper limit this low on the 120 pairs of one half."),
+    ],
+)
+def test_threshold_sentences_are_complete(row, sentence):
+    made = build_verified_result()
+    made.scores[VERIFICATION]["safe_thresholds"] = [{"target": 0.05, "needed": 59, "available": 120, **row}]
+    assert verifier.describe_thresholds(made) == [f"At most 5 % false entailments{sentence}"]
+
+
+def test_summary_states_lowest_safe_target_and_recall():
+    made = build_verified_result()
+    row = made.scores[VERIFICATION]["safe_thresholds"][1]
+    sentence = verifier.summarize_verifier(made)
+    assert sentence.startswith("Verifier with AUROC ")
+    assert f"at threshold {row['threshold']}, at most 5 % false entailments" in sentence
+    assert sentence.endswith(f"a recall of {100 * row['recall'].value:.1f} %.")
+    assert verifier.summarize_verifier(build_verified_result(has_probabilities=False)).startswith("Verifier: ")
+    assert verifier.summarize_verifier(build_result()) is None
+
+
+def test_several_verifiers_are_compared_by_auroc_and_recall():
+    made = [build_verified_result("sharp"), build_verified_result("dull", noise=0.5)]
+    text = render(verifier.build_verifier_comparison(made))
+    assert "Unchanged pairs: recall with at most 5 % false positives (95 % confidence)" in " ".join(text.split())
+    assert "recall at 5 %" in text
+    assert text.index("sharp") < text.index("dull")
+    assert f"{made[1].scores[VERIFICATION]['auroc'].value:.3f}" in text
+    assert max(map(len, text.splitlines())) <= 80
+    assert verifier.build_verifier_comparison(made[:1]) is None
+    labels_only = [build_verified_result(name, has_probabilities=False) for name in ("sharp", "dull")]
+    assert verifier.build_verifier_comparison(labels_only) is None
+
+
+@pytest.fixture
+def verified_folders(tmp_path):
+    return [
+        write_run(tmp_path / name, build_verified_result(name, noise))
+        for name, noise in (("sharp", 0.1), ("dull", 0.5))
+    ]
+
+
+def test_compare_tests_named_metrics_except_average_precision(verified_folders):
+    found = comparison.compare(*verified_folders, metrics=[each.name for each in VERIFIER])
+    assert {each.label: each.test for each in found.differences} == {
+        "AUROC": "bootstrap",
+        "average precision": "unpaired",
+        "balanced accuracy": "bootstrap",
+        "recall": "mcnemar",
+        "false entailment": "mcnemar",
+        "false contradiction": "mcnemar",
+        "Brier score": "bootstrap",
+    }
+    better = {each.label: found.find_better(each) for each in found.differences}
+    assert better["AUROC"] == better["false entailment"] == better["Brier score"] == found.systems[0].letter
+    assert "Corpus · ours.jsonl: average precision is not tested; its interval is unpaired" in found.notes
+
+
+def test_exports_contain_verification_metrics(verified_folders):
+    exported = run_tables.export_runs(verified_folders)
+    assert "**Verification metrics of sharp, dull**" in exported.text("md")
+    assert exported.text("md").count("| AUROC") == 1  # not among the metrics of the set, too
+    assert "false entailment" in exported.text("latex")
+    area = build_verified_result("sharp", 0.1).scores[VERIFICATION]["auroc"].value
+    values = {(each["model"], each["number"]): each["value"] for each in exported.as_json["numbers"]}
+    assert values["sharp", "auroc"] == pytest.approx(area)
+    assert {("dull", each.name) for each in VERIFIER} <= values.keys()
+    plain = run_tables.export_runs([write_run(verified_folders[0].parent / "none", build_result("none"))])
+    assert "Verification metrics" not in plain.text("md")
+
+
+def test_figures_show_diagonal_areas_and_both_rates():
+    made = build_verified_result(noise=0.3)
+    reliability, risk, alarms, recall = verifier.build_verifier_figures(build_group(made))
+    own, diagonal = reliability.series
+    assert [(point.x, point.estimate.value) for point in diagonal.points] == [(0, 0), (1, 1)]
+    bins = made.scores[VERIFICATION]["calibration"]["bins"]
+    assert [point.estimate for point in own.points] == [each["share"] for each in bins]
+    areas = made.scores[VERIFICATION]["risk_coverage"]
+    assert (
+        f"{areas['aurc']:.3f} (perfect order {areas['oracle']:.3f}, random order {areas['random']:.3f})" in risk.about
+    )
+    for figure in (alarms, recall):
+        values = [point.estimate.value for point in figure.series[0].points]
+        assert values == sorted(values), "from strict thresholds to lenient ones"
+    assert alarms.positions == recall.positions
+
+
+def test_label_only_results_have_no_figures():
+    made = build_verified_result(has_probabilities=False)
+    assert verifier.build_verifier_figures(build_group(made)) == []
+    assert verifier.build_threshold_table(build_group(made)) is None
+    rows = [row[0] for row in verifier.build_verifier_metrics_table(build_group(made)).rows]
+    assert rows == ["balanced accuracy ↑", "recall ↑", "false entailment ↓", "false contradiction ↓"]

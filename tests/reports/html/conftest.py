@@ -1,5 +1,6 @@
 """A run with three models on a few pairs of the demonstration corpus, including malicious text, and a browser."""
 
+import gzip
 import json
 import shutil
 from itertools import islice
@@ -45,16 +46,14 @@ def run(tmp_path_factory):
     """Return the folder of the run."""
     folder = tmp_path_factory.mktemp("report")
     for split, size in (("validation", 80), ("train", 120)):
-        names = ("premise", "hypothesis", "label")
-        pairs = [
-            {name: getattr(pair, name) for name in names} | {"id": pair.source_id}
-            for pair in islice(demo.iter_demo_pairs(split), size)
-        ]
+        with gzip.open(demo.get_demo_file(split), "rt", encoding="utf-8") as file:
+            lines = list(islice(file, size))
         if split == "validation":
             hostile = {"premise": HOSTILE, "label": "neutral"}
-            pairs += [{"id": f"hostile{end}", "hypothesis": HOSTILE + end, **hostile} for end in ("", " now")]
-        text = "".join(json.dumps(pair) + "\n" for pair in pairs)
-        (folder / f"{split}.jsonl").write_text(text, encoding="utf-8")
+            for end in ("", " now"):
+                lines.append(json.dumps({"id": f"hostile{end}", "hypothesis": HOSTILE + end, **hostile}))
+                lines.append("\n")
+        (folder / f"{split}.jsonl").write_text("".join(lines), encoding="utf-8")
     data = {"data": str(folder / "validation.jsonl")}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("datasets.config.HF_DATASETS_CACHE", folder / "cache")
