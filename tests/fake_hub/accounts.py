@@ -1,7 +1,5 @@
 """User accounts, identified by tokens, and error responses in the format of the Hub."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

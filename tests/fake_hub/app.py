@@ -1,7 +1,5 @@
 """The ASGI application: dispatches every request to its handler, injects faults and logs the requests."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

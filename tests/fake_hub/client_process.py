@@ -10,8 +10,6 @@ takes seconds, so one process serves many tests. A test names its process:
 Fixtures are created in the test process and sent to the client process, so they must be picklable. `hub` is.
 """
 
-from __future__ import annotations
-
 import faulthandler
 import functools
 import importlib

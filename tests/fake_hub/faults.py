@@ -3,8 +3,6 @@
 A test arms faults, and each matching request uses one up.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

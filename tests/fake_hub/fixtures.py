@@ -3,8 +3,6 @@
 Faults and the request log belong to the whole server, so a test filters them by its own repository.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The handlers that create, describe and list repositories, pull requests and collections."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

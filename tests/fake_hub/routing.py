@@ -4,8 +4,6 @@ Routes match the path while it is percent-encoded. Clients encode the slashes in
 (`/resolve/refs%2Fpr%2F1/README.md`), so the end of the revision is unknown after decoding.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field

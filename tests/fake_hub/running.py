@@ -5,8 +5,6 @@ with running_hub() as hub:
     assert not [request for request in hub.requests() if request.token_in_url]
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The uvicorn server in a thread, extended to close connections."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import threading

@@ -4,8 +4,6 @@ Handlers run in one thread and write only between two `await`s, so the state nee
 are on disk.
 """
 
-from __future__ import annotations
-
 import fnmatch
 import hashlib
 import re

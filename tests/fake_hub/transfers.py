@@ -1,7 +1,5 @@
 """The handlers of files. A client asks how to send each file, uploads the large ones with git-lfs, then commits."""
 
-from __future__ import annotations
-
 import base64
 import json
 from typing import Any

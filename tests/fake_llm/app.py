@@ -1,7 +1,5 @@
 """The ASGI application: records every request, then returns an answer or a fault."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math

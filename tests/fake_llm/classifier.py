@@ -3,8 +3,6 @@
 https://huggingface.github.io/text-embeddings-inference/ and https://docs.vllm.ai/en/latest/models/pooling_models/.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

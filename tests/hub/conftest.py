@@ -1,7 +1,5 @@
 """A writable Hub with a tiny SNLI of invented sentences at the revision that unbag reads."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

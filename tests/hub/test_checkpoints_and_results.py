@@ -1,7 +1,5 @@
 """Tests of publishing a trained model with its results over HTTP."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace
@@ -140,16 +138,13 @@ def test_residual_head_is_published(published_model, trained_model):
 
 @runs_in("hub_client")
 def test_unsuitable_results_are_rejected_with_advice(trained_model, repo_id, tmp_path):
-    results.write_results([build_plain_result(build_model_record("another/model"))], tmp_path / "results.json")
+    others, own = tmp_path / "results.json", trained_model / "evaluation" / "plain"
+    results.write_results([build_plain_result(build_model_record("another/model"))], others)
+    rejected = f"expected results of {repo_id}, got results of another/model"
+    unpublished = "; publish the model in the folder first (unbag publish model)"
     for arguments, message in (
-        (
-            ("results", tmp_path / "results.json", "--repo-id", repo_id, "--sets-org", "org"),
-            f"expected results of {repo_id}, got results of another/model",
-        ),
-        (
-            ("results-dataset", trained_model / "evaluation" / "plain", "--repo-id", "org", "--model", repo_id),
-            "; publish the model in the folder first (unbag publish model)",
-        ),
+        (("results", others, "--repo-id", repo_id, "--sets-org", "org"), rejected),
+        (("results-dataset", own, "--repo-id", "org", "--model", repo_id), unpublished),
     ):
         done = run_unbag("publish", *arguments)
         assert done.exit_code == 1

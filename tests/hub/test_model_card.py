@@ -223,23 +223,22 @@ def test_publication_of_unbag_architecture_imports_unbag_or_includes_code(run):
 
 
 @pytest.mark.parametrize(
-    ("kinds", "end"),
+    ("kinds", "counts", "where"),
     [
-        (
-            {"negation": 400, "contrast": 8},
-            "400 negation and 8 contrast pairs generated from the training pairs were added, with words and templates "
-            "from the training half of the vocabulary only.",
-        ),
+        ({"negation": 400, "contrast": 8}, "400 negation and 8 contrast", "with"),
         (
             {"soswap": 3, "recombined": 5, "contrast": 8},
-            "3 SOSwap, 5 recombined and 8 contrast pairs generated from the training pairs were added, SOSwap and "
-            "contrast with words and templates from the training half of the vocabulary only.",
+            "3 SOSwap, 5 recombined and 8 contrast",
+            "SOSwap and contrast with",
         ),
     ],
 )
-def test_augmentation_sentence_names_vocabulary_half_where_used(kinds, end):
+def test_augmentation_sentence_names_vocabulary_half_where_used(kinds, counts, where):
     added = {"words": "training", "first_epoch": {kind: {"pairs": n} for kind, n in kinds.items()}}
-    assert model_card._augmentation({"config": {}, "augmentation": added}) == f"In each epoch, {end}"
+    assert model_card._augmentation({"config": {}, "augmentation": added}) == (
+        f"In each epoch, {counts} pairs generated from the training pairs were added, {where} words and templates from "
+        "the training half of the vocabulary only."
+    )
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,6 @@
 `hub_client` has the token of Alice.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import random

@@ -21,18 +21,9 @@ from unbag.data.labels import (
     map_label_to_space,
     parse_label_map,
 )
+from unbag.inference import label_probe
 from unbag.inference.function import CallablePredictor
-from unbag.inference.label_probe import (
-    ENOUGH,
-    ENOUGH_COUPLES,
-    ENOUGH_OF_TWO,
-    FALSE_ALARM,
-    MARGIN,
-    MARGIN_OF_COUPLES,
-    PAIRS,
-    MislabelledError,
-    run_label_probe,
-)
+from unbag.inference.label_probe import PAIRS, MislabelledError, run_label_probe
 
 GOLD = {(premise, hypothesis): label for pairs in PAIRS.values() for premise, hypothesis, label in pairs}
 
@@ -113,7 +104,7 @@ def test_two_label_false_alarm_rate_equals_docstring():
     }
     best = np.max(list(right.values()), axis=0)
     for declared in list_two_label_orders():
-        alarm = (best >= ENOUGH_OF_TWO) & (best - right[declared] >= MARGIN)
+        alarm = (best >= label_probe.ENOUGH_OF_TWO) & (best - right[declared] >= label_probe.MARGIN)
         assert alarm.sum() == 35
         ones = answers[alarm].sum(axis=1)
         biased = max((p**ones * (1 - p) ** (12 - ones)).sum() for p in np.linspace(0, 1, 101))
@@ -197,7 +188,8 @@ def test_one_output_false_alarm_rate_equals_docstring():
             over = 32 - sum(contradicting) + 6
             couples = (above, 32 - above, over, 32 - over)
             total += 1
-            alarms += max(couples) >= ENOUGH_COUPLES and max(couples) - above >= MARGIN_OF_COUPLES
+            best = max(couples)
+            alarms += best >= label_probe.ENOUGH_COUPLES and best - above >= label_probe.MARGIN_OF_COUPLES
     assert total == 34_650
     assert round(alarms / total, 4) == 0.0212
 
@@ -216,16 +208,16 @@ def test_two_label_ids_read_as_three_are_detected():
 
 
 def test_false_alarm_rate_equals_docstring():
-    tail = sum(comb(12, k) * Fraction(1, 3) ** k * Fraction(2, 3) ** (12 - k) for k in range(ENOUGH, 13))
+    tail = sum(comb(12, k) * Fraction(1, 3) ** k * Fraction(2, 3) ** (12 - k) for k in range(label_probe.ENOUGH, 13))
     assert Fraction(1445, 531_441) == 5 * tail
-    assert float(5 * tail) == FALSE_ALARM
-    assert round(FALSE_ALARM, 4) == 0.0027
+    assert float(5 * tail) == label_probe.FALSE_ALARM
+    assert round(label_probe.FALSE_ALARM, 4) == 0.0027
     for number in ("289 / 531441", "0.0027", "35 / 4096", "0.0085", "0.0124", "0.0212"):
         assert number in run_label_probe.__doc__
 
     draw = np.random.default_rng(0)
     guess = CallablePredictor(lambda premises, hypotheses: draw.choice(LABELS, size=len(premises)).tolist())
-    assert sum(run_label_probe(guess).mislabelled for _ in range(2000)) / 2000 < 3 * FALSE_ALARM
+    assert sum(run_label_probe(guess).mislabelled for _ in range(2000)) / 2000 < 3 * label_probe.FALSE_ALARM
 
 
 def test_report_becomes_error_with_advice():

@@ -53,19 +53,27 @@ def compute_by_definition(folder, rendered, space, words=tuple(WORDS[label] for 
 
 
 @pytest.mark.parametrize(
-    ("kind", "merges", "num_fewshot"), [("llama", True, 0), ("llama", False, 3), ("gpt2", True, 3), ("gpt2", False, 0)]
+    ("kind", "options", "num_fewshot", "batch_tokens"),
+    [
+        ("llama", {"merges": True}, 0, 2000),
+        ("llama", {"merges": False}, 3, 1),
+        ("gpt2", {"merges": True}, 3, 4000),
+        ("gpt2", {"merges": False}, 0, 2000),
+        ("mistral", {"merges": True, "sliding_window": 16, "num_key_value_heads": 4}, 0, 2000),
+    ],
 )
-def test_scores_are_log_likelihoods_of_words(make_lm, kind, merges, num_fewshot):
-    folder = make_lm(kind, merges=merges, positions=3000)
-    predictor = CausalPredictor.load(folder, num_fewshot=num_fewshot, batch_tokens=2000)
+def test_scores_are_log_likelihoods_of_words(make_lm, kind, options, num_fewshot, batch_tokens):
+    folder = make_lm(kind, positions=3000, **options)
+    predictor = CausalPredictor.load(folder, num_fewshot=num_fewshot, batch_tokens=batch_tokens)
     expected = compute_by_definition(folder, [DefaultPrompt(num_fewshot).build_text(*pair) for pair in PAIRS], " ")
-    assert predictor.identity["last_layer"] == "shared-head"
+    # A model with a sliding window reads whole prompts, without a cache.
+    assert predictor.identity["last_layer"] == ("none" if kind == "mistral" else "shared-head")
     np.testing.assert_allclose(compute_log_likelihoods(predictor), expected, atol=2e-4)
     softmax = np.exp(expected) / np.exp(expected).sum(axis=1, keepdims=True)
     np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES), softmax, atol=1e-4)
     assert np.ptp(expected) > 0.5, "too alike to tell a mistake"
     lengths = {len(ending) for q in predictor._questions(PREMISES, HYPOTHESES) for ending in q.endings}
-    assert (lengths == {1}) == merges
+    assert (lengths == {1}) == options["merges"]
 
 
 def test_prompt_file_sets_text_words_and_labels(make_lm, tmp_path):
@@ -77,10 +85,7 @@ def test_prompt_file_sets_text_words_and_labels(make_lm, tmp_path):
     expected = compute_by_definition(folder, [f"Given {p} {h} is" for p, h in PAIRS], " ", ("true", "false"))
     np.testing.assert_allclose(compute_log_likelihoods(predictor), expected, atol=2e-4)
     file.write_text(file.read_text().replace("---\nwords", "---\njson: answer\nwords"))
-    with pytest.raises(
-        ModelError,
-        match="--prompt: expected a prompt with a plain-text answer for a causal language model, got the field json",
-    ):
+    with pytest.raises(ModelError, match=r"--prompt: expected a prompt with a plain-text answer .* got the field json"):
         CausalPredictor.load(folder, prompt=file)
 
 
@@ -105,25 +110,6 @@ def test_beginning_token_is_added_once(make_lm):
     assert 0 not in question.prefix, "a template writes its own"
 
 
-def test_batching_changes_only_rounding(tiny_lm):
-    many = CausalPredictor.load(tiny_lm, batch_tokens=4000)
-    assert hasattr(many, "iter_batches")
-    together = many.predict(PREMISES, HYPOTHESES)
-    alone = np.concatenate([many.predict([p], [h]) for p, h in PAIRS])
-    few = CausalPredictor.load(tiny_lm, batch_tokens=1).predict(PREMISES[::-1], HYPOTHESES[::-1])[::-1]
-    np.testing.assert_allclose(together, alone, atol=1e-5)
-    np.testing.assert_allclose(together, few, atol=1e-5)
-    np.testing.assert_array_equal(together, many.predict(PREMISES, HYPOTHESES))
-
-
-def test_models_without_cache_read_whole_prompts(make_lm):
-    folder = make_lm("mistral", sliding_window=16, num_key_value_heads=4)
-    predictor = CausalPredictor.load(folder)
-    assert predictor.identity["last_layer"] == "none"
-    expected = compute_by_definition(folder, [DefaultPrompt().build_text(*pair) for pair in PAIRS], " ")
-    np.testing.assert_allclose(compute_log_likelihoods(predictor), expected, atol=2e-4)
-
-
 def test_long_pairs_are_truncated_and_counted(make_lm):
     folder = make_lm("gpt2", positions=260)
     predictor = CausalPredictor.load(folder)
@@ -133,9 +119,7 @@ def test_long_pairs_are_truncated_and_counted(make_lm):
     np.testing.assert_allclose(values[1:], predictor.predict(PREMISES, HYPOTHESES), atol=1e-5)
     [question] = predictor._questions([long], ["He is old."])
     assert question.length <= 260
-    with pytest.raises(
-        ModelError, match=r"expected a prompt of at most 40 tokens, the maximum length of the model, got \d+; use fewer"
-    ):
+    with pytest.raises(ModelError, match=r"expected a prompt of at most 40 tokens, .* got \d+; use fewer"):
         CausalPredictor.load(folder, max_length=40).predict(["a"], ["b"])
 
 
