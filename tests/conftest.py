@@ -97,20 +97,11 @@ def parser(pipeline, tmp_path_factory):
     return Parser(pipeline, cache=tmp_path_factory.mktemp("parses"))
 
 
-def pytest_terminal_summary(terminalreporter, exitstatus, config):
-    if _has_avoidable_skips(terminalreporter):
-        terminalreporter.section("tests that need ../shared were skipped although the folder exists", red=True)
-
-
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session, exitstatus):
     """Fail the run if a test was skipped because of a missing ../shared although the folder exists."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    if exitstatus == 0 and reporter is not None and _has_avoidable_skips(reporter):
+    skipped = reporter.stats.get("skipped", []) if reporter is not None else []
+    if exitstatus == 0 and SHARED.is_dir() and any(_NEEDS_SHARED in str(report.longrepr) for report in skipped):
+        reporter.section("tests that need ../shared were skipped although the folder exists", red=True)
         session.exitstatus = 1
-
-
-def _has_avoidable_skips(reporter):
-    return SHARED.is_dir() and any(
-        _NEEDS_SHARED in str(report.longrepr) for report in reporter.stats.get("skipped", [])
-    )

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import ctypes
 import gc
 import importlib
 import json
@@ -36,7 +35,6 @@ _WORTH_IT = 3  # the number of processes with the same environment from which on
 _ROOT = Path(__file__).parents[1]
 _SECONDS_BETWEEN_LOOKS = 0.01
 _SECONDS_AT_MOST = 600
-_PR_SET_PDEATHSIG = 1
 
 
 class Forked:
@@ -220,16 +218,9 @@ def _lead_process_group(pid: int = 0) -> None:
         os.setpgid(pid, 0)
 
 
-def _end_with_parent() -> None:
-    """Let the kernel kill this process when its parent ends for any reason (Linux)."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
 def _run_request(request: dict[str, Any]) -> None:
     """Set up the process like a fresh interpreter, and run the request."""
     _lead_process_group()
-    _end_with_parent()
     # background jobs of a shell inherit that SIGINT is ignored
     signal.signal(signal.SIGINT, signal.default_int_handler)
     flags = (os.O_RDONLY, *[os.O_WRONLY | os.O_CREAT] * 2)

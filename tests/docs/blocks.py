@@ -18,12 +18,8 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 CARDS = [card for folder in ("dataset_scripts", "metrics") for card in sorted((ROOT / folder).glob("*/README.md"))]
 PAGES = [
-    *(ROOT / "README.md", *sorted(DOCS.glob("*.md"))),
-    *(
-        page
-        for folder in ("guides", "concepts", "studies", "reference")
-        for page in sorted((DOCS / folder).rglob("*.md"))
-    ),
+    ROOT / "README.md",
+    *sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts),
     *CARDS,
     *(ROOT / name for name in ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")),
     *sorted((ROOT / "skills").rglob("*.md")),

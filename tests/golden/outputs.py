@@ -54,15 +54,7 @@ _IN_A_FOLDER = ("transformer", "causal")
 
 _ENVIRONMENT = {"python": "3", "unbag": "0"}
 _VERSIONS = {
-    "torch",
-    "transformers",
-    "tokenizers",
-    "scikit_learn",
-    "scipy",
-    "numpy",
-    "openai",
-    "answered",
-    "imported_sha256",
+    *("torch", "transformers", "tokenizers", "scikit_learn", "scipy", "numpy", "openai", "answered", "imported_sha256"),
 }
 _WRITERS = ("datasets", "pyarrow", "spacy")
 _OWN = {"data": "pairs.jsonl"}
@@ -76,15 +68,9 @@ _COLUMNS = "100"  # width of the terminal
 def create_outputs(
     folder: Path, *, bert: Path, causal: Path, endpoint: str, shared: Path | None, lexicon: Any | None
 ) -> dict[str, str]:
-    """Create all outputs in a folder, and return them by name: `sets/permuted.json`, `runs/function/table.txt`, …
+    """Create all outputs in an empty folder. Returns them by name: `sets/permuted.json`, `runs/function/table.txt`, …
 
-    Args:
-        folder: an empty folder for outputs and caches.
-        bert: the folder of a classifier.
-        causal: the folder of a causal language model.
-        endpoint: the address of an endpoint.
-        shared: the folder of real corpora and models, or None.
-        lexicon: WordNet, or None.
+    `bert` and `causal` are folders of models, `shared` is that of real corpora and models, and `lexicon` is WordNet.
     """
     for name in ("pairs.jsonl", "train.jsonl"):
         (folder / name).write_bytes((HERE / name).read_bytes())

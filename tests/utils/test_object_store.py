@@ -10,8 +10,6 @@ pytest.importorskip("moto.server", reason="needs moto[server]")
 import unbag
 from tests.cli.test_options import run_unbag as command
 from tests.evaluation.test_evaluator import predict_from_order, set_request  # noqa: F401  a few pairs of ours
-from tests.inference.test_runner import CHUNK, ROWS, CountingPredictor, read_chunks
-from unbag.inference.runner import Shard, predict_rows, predict_shard
 from unbag.utils.storage import StorageFolder
 
 KEYS = {"AWS_ACCESS_KEY_ID": "any", "AWS_SECRET_ACCESS_KEY": "any", "AWS_DEFAULT_REGION": "us-east-1"}
@@ -35,17 +33,6 @@ def bucket():
     os.environ.update(before)
     s3fs.S3FileSystem.clear_instance_cache()
     running.stop()
-
-
-def test_shards_in_object_store_predict_each_row_once(bucket, tmp_path):
-    predictors = [CountingPredictor() for _ in range(3)]
-    for index, predictor in enumerate(predictors):
-        predict_shard(ROWS, predictor, f"{bucket}/predictions", Shard(index, 3), chunk_rows=CHUNK)
-    assert sum(sum(predictor.calls) for predictor in predictors) == len(ROWS)
-    expected = predict_rows(ROWS, CountingPredictor(), tmp_path, chunk_rows=CHUNK)
-    found = predict_rows(ROWS, CountingPredictor(), f"{bucket}/predictions", chunk_rows=CHUNK)
-    assert found.reused == len(ROWS)
-    assert read_chunks(found) == read_chunks(expected)
 
 
 @pytest.mark.nightly
