@@ -19,17 +19,20 @@ def rows(requests):
     return build_requested_set(requests[0]).rows
 
 
-def _logits(rows):
+@pytest.fixture
+def logits(rows):
     return np.random.default_rng(0).normal(size=(len(rows), 3))
 
 
-def _gold(rows):
-    return np.array([ORDER.index(LABELS[label]) for label in rows["label"]])
+@pytest.fixture
+def metrics(rows):
+    return unbag.compute_metrics("permuted", rows, ID2LABEL)
 
 
-def test_metrics_equal_evaluation(rows, requests, tmp_path):
-    logits = _logits(rows)
-    found = unbag.compute_metrics("permuted", rows, ID2LABEL)((logits, _gold(rows)))
+def test_metrics_equal_evaluation(rows, logits, metrics, requests, tmp_path):
+    gold = np.array([ORDER.index(LABELS[label]) for label in rows["label"]])
+    found = metrics((logits, gold))
+    assert metrics((logits.argmax(axis=1), gold)) == metrics(((logits, "hidden states"), None)) == found
     shares = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     ours = dict(zip(zip(rows["premise"], rows["hypothesis"], strict=True), shares, strict=True))
     columns = [ORDER.index(label) for label in LABELS]
@@ -41,11 +44,6 @@ def test_metrics_equal_evaluation(rows, requests, tmp_path):
     assert all(type(value) is float for value in found.values())
 
 
-def test_predictions_can_be_argmax_only(rows):
-    logits, metrics = _logits(rows), unbag.compute_metrics("permuted", rows, ID2LABEL)
-    assert metrics((logits.argmax(axis=1), _gold(rows))) == metrics(((logits, "hidden states"), None))
-
-
 def test_two_labels_are_folded(requests):
     swapped = build_requested_set(requests[1]).rows
     metrics = unbag.compute_metrics("swapped", swapped, {0: "not_entailment", 1: "entailment"})
@@ -53,15 +51,14 @@ def test_two_labels_are_folded(requests):
     assert metrics((label_ids, label_ids))["accuracy_after"] == 1
 
 
-def test_other_rows_and_labels_are_rejected(rows):
-    metrics = unbag.compute_metrics("permuted", rows, ID2LABEL)
+def test_other_rows_and_labels_are_rejected(rows, logits, metrics):
     n = len(rows)
     with pytest.raises(ValueError, match=rf"each of the {n} rows of the set, shape \({n}, 3\)"):
-        metrics((_logits(rows)[1:], None))
+        metrics((logits[1:], None))
     with pytest.raises(ValueError, match="got 0; pass the rows of the set in order, with the model's label ids"):
-        metrics((_logits(rows), np.array(rows["label"])))
+        metrics((logits, np.array(rows["label"])))
     with pytest.raises(ValueError, match="check whether training diverged"):
-        metrics((_logits(rows) * np.nan, None))
+        metrics((logits * np.nan, None))
     with pytest.raises(ValueError, match=r"expected the columns \['lms'\]"):
         unbag.compute_metrics("cs_lambda", rows, ID2LABEL)
     with pytest.raises(LabelError, match=r"config\.id2label: expected NLI labels"):

@@ -27,7 +27,6 @@ from unbag.utils.safe_io import validate_writable
     [
         ({}, "/home/me/.cache/unbag/lexical"),
         ({"XDG_CACHE_HOME": "/big/cache"}, "/big/cache/unbag/lexical"),
-        ({"XDG_CACHE_HOME": ""}, "/home/me/.cache/unbag/lexical"),
         ({"XDG_CACHE_HOME": "/big/cache", "UNBAG_CACHE": "/ours"}, "/ours/lexical"),
         ({"UNBAG_CACHE": "~/ours"}, "/home/me/ours/lexical"),
         ({"UNBAG_CACHE": ""}, "/home/me/.cache/unbag/lexical"),

@@ -13,11 +13,9 @@ from unbag.challenge_sets.pairs import list_own_options
 from unbag.evaluation import model_loading
 from unbag.utils.options import (
     Fraction,
-    OptionDescription,
     OptionError,
     PositiveInt,
     ProperFraction,
-    describe_options,
     format_flag,
     parse_text,
     validate,
@@ -27,17 +25,6 @@ from unbag.utils.options import (
 
 @dataclass
 class Config:
-    """What it is.
-
-    Attributes:
-        size: how many, which may take
-            two lines.
-        names: whose.
-        sure: whether.
-        least: from where.
-        dtype: which.
-    """
-
     size: PositiveInt | None = None
     names: Sequence[str] | None = None
     sure: bool = False
@@ -106,14 +93,6 @@ def test_limits_apply_to_optional_values_wherever_none_stands():
             parse_text("least", hint, "0")
         with pytest.raises(OptionError, match="least: expected a whole number of at least 1, got 'many'"):
             parse_text("least", hint, "many")
-
-
-def test_options_have_descriptions():
-    size, *_, least, dtype = describe_options(Config)
-    meaning = "how many, which may take two lines."
-    assert size == OptionDescription("size", None, meaning, "a whole number of at least 1", "1000")
-    assert least == OptionDescription("least", 0.5, "from where.", "a number from 0 to 1", "0.5")
-    assert dtype == OptionDescription("dtype", "bf16", "which.", "one of bf16, fp16", "bf16")
 
 
 @pytest.mark.parametrize("name", challenge_sets.list_set_names())
