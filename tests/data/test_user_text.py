@@ -123,37 +123,31 @@ def test_soswap_from_text_counts_exclusions(pipeline, tmp_path):
     assert built.data["load_options"]["text"] == ["farm.md"]
 
 
-def test_breaking_nli_from_text_adds_number_pairs(pipeline, tmp_path, monkeypatch):
+def test_breaking_nli_from_text_adds_numbers_and_names(pipeline, tmp_path, monkeypatch):
     monkeypatch.setattr("unbag.challenge_sets.pairs.PIPELINE", pipeline)
-    sentence = "The old farmer sold twelve goats in the town."
-    text = _write(tmp_path / "farm.txt", sentence)
-    built = build_requested_set(SetRequest("breaking_nli", None, {"text": [text]}))
+    farm = "The old farmer sold twelve goats in the town."
+    trips = [f"They arrived in {city} on a cold morning." for city in ("Paris", "Rome", "Oslo")]
+    text = " ".join([farm, *trips, "They never arrived in Vienna on a cold morning."])
+    built = build_requested_set(SetRequest("breaking_nli", None, {"text": [_write(tmp_path / "farm.txt", text)]}))
     rows = list(built.rows)
     numbers = {row["category"]: row for row in rows if row["category"].startswith("number_")}
     assert numbers["number_notations"]["hypothesis"] == "The old farmer sold 12 goats in the town."
     assert (numbers["number_notations"]["relation"], numbers["number_values"]["relation"]) == ("synonym", "co_hyponym")
     assert numbers["number_values"]["replaced"] == "twelve"
-    # The word lists of captions would also change the number, and exchange the town.
-    assert {row["category"] for row in rows} <= {*numbers, "antonyms", "synonyms", "hypernyms"}
-    pair = {"premise": f"{sentence} A man sleeps.", "hypothesis": "A woman sleeps.", "label": "contradiction"}
-    data = _write(tmp_path / "pairs.jsonl", json.dumps(pair))
-    pairs = build_requested_set(SetRequest("breaking_nli", None, {"data": data}))
-    assert set(pairs.rows["category"]).isdisjoint(numbers)
-
-
-def test_breaking_nli_from_text_exchanges_names(pipeline, tmp_path, monkeypatch):
-    monkeypatch.setattr("unbag.challenge_sets.pairs.PIPELINE", pipeline)
-    sentences = [f"They arrived in {city} on a cold morning." for city in ("Paris", "Rome", "Oslo")]
-    text = _write(tmp_path / "trip.txt", " ".join([*sentences, "They never arrived in Vienna on a cold morning."]))
-    built = build_requested_set(SetRequest("breaking_nli", None, {"text": [text]}))
-    rows = [row for row in built.rows if row["category"] == "names"]
-    assert [row["premise"] for row in rows] == sentences
-    for row in rows:
+    names = [row for row in rows if row["category"] == "names"]
+    assert [row["premise"] for row in names] == trips
+    for row in names:
         assert {row["replaced"], row["replacement"]} < {"Paris", "Rome", "Oslo", "Vienna"}
         assert row["hypothesis"] == row["premise"].replace(row["replaced"], row["replacement"])
         assert (row["label"], row["relation"]) == (2, "co_hyponym")
     reasons = {reason: n for reason, n in built.config["rejected"].items() if reason.startswith("name: ")}
     assert reasons == {"name: under a negation, an alternative or a comparison": 1}
+    # The word lists of captions would also change the number, and exchange the town.
+    assert {row["category"] for row in rows} <= {*numbers, "names", "antonyms", "synonyms", "hypernyms"}
+    pair = {"premise": f"{farm} A man sleeps.", "hypothesis": "A woman sleeps.", "label": "contradiction"}
+    data = _write(tmp_path / "pairs.jsonl", json.dumps(pair))
+    pairs = build_requested_set(SetRequest("breaking_nli", None, {"data": data}))
+    assert set(pairs.rows["category"]).isdisjoint({*numbers, "names"})
 
 
 def test_text_dataset_is_named_by_files_and_needs_license(pipeline, tmp_path):

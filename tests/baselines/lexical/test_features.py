@@ -1,11 +1,9 @@
 """Tests of words and features of the lexical model."""
 
 from collections import Counter
-from itertools import islice, product
+from itertools import product
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,17 +13,13 @@ from unbag.baselines.lexical import words as lexical_words
 from unbag.baselines.lexical.features import FeatureVocabulary, _ranked
 from unbag.baselines.lexical.fitting import LexicalTrainingOptions, fit_or_load_lexical_model, load_lexical_model
 from unbag.baselines.lexical.model import LexicalModel
-from unbag.baselines.lexical.predictors import BASELINES
 from unbag.baselines.lexical.scorer import score_examples
 from unbag.baselines.lexical.words import BY_CONTEXT, BY_TYPE, WordSelector, select_content_words
-from unbag.challenge_sets.perturbations.permutation import Permuter
-from unbag.challenge_sets.perturbations.permuted import iter_permuted_set_tables
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS
 from unbag.data.sources import Example, open_data
 from unbag.data.text.tagging import Tagger
 from unbag.data.text.tokens import tokenize
-from unbag.scoring.permutation_acceptance import permutation_acceptance
 
 PIECES = ["dogs", "x-wed", "id", "don't", "cannot", "8am", "(well)", "U.S.", "it's", "-", "sun-lit", "Wed,", "gonna."]
 
@@ -103,30 +97,6 @@ def test_not_there_and_auxiliaries_are_content_words():
     assert select_content_words(tagged) == ("are", "n't", "there")
 
 
-def _get_snli_file(shared, split):
-    [path] = (shared / "hub" / "datasets" / CORPORA["snli"].hub_id).glob(f"*/{split}-*.parquet")
-    return path
-
-
-@pytest.mark.nightly
-def test_bag_of_words_predicts_the_same_for_permutations(shared, pipeline, tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    validation = open_data(_get_snli_file(shared, "validation"), labels=CORPORA["snli"].labels)
-    examples = islice(validation.iter_examples(), 600)
-    rows = pa.concat_tables(iter_permuted_set_tables(examples, Permuter(5), min_words=8, language="en")).to_pydict()
-    columns = {"references": rows["label"], "source_id": rows["source_id"], "permutation": rows["permutation"]}
-    pq.write_table(pq.read_table(_get_snli_file(shared, "train"))[:800], tmp_path / "train.parquet")
-    recipe = LexicalTrainingOptions((str(tmp_path / "train.parquet"),), pipeline=pipeline, l2=5.0)
-    for name in ("lexical", "hypothesis-only"):
-        probabilities = BASELINES[name](recipe).predict(rows["premise"], rows["hypothesis"])
-        pairs = probabilities.reshape(-1, 6, 3)
-        assert len(pairs) > 150
-        assert (pairs == pairs[:, :1]).all(), "the same bits"
-        scores = permutation_acceptance(probabilities.argmax(axis=1), **columns)
-        assert (scores["p_c"].value, scores["n_f"]) == (1, 0)
-        assert scores["omega_max"].value == scores["accuracy"].value
-
-
 WORDS = st.lists(st.sampled_from(["dog", "cat", "run", "red", "old"]), unique=True).map(
     lambda some: tuple(sorted(some))
 )
@@ -188,7 +158,7 @@ def test_matrix_ignores_words_outside_vocabulary():
 @pytest.mark.slow
 def test_scores_agree_with_figure_2(shared, pipeline, tmp_path, monkeypatch):
     """The model of the paper is fitted to SNLI and MNLI, this one to a sample, so the third feature is not compared."""
-    path = _get_snli_file(shared, "train")
+    [path] = (shared / "hub" / "datasets" / CORPORA["snli"].hub_id).glob("*/train-*.parquet")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(
         fitting, "open_training_sources", lambda names, language: [open_data(path, labels=CORPORA["snli"].labels)]

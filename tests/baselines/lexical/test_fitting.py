@@ -68,12 +68,14 @@ def test_model_is_fitted_once(pairs):
 
 
 def test_fold_depends_only_on_sentences():
-    assert {compute_fold_index(Example(str(n), "A dog runs.", "A dog.", "neutral"), 5, 13) for n in range(9)} == {
-        compute_fold_index(Example("other", "A dog runs.", "A dog.", "entailment"), 5, 13)
-    }
-    counts = np.bincount(
-        [compute_fold_index(Example("", f"Dog {n}.", "A dog.", "neutral"), 5, 13) for n in range(5000)]
-    )
+    def compute_fold(premise, **fields):
+        return compute_fold_index(
+            Example(**{"source_id": "", "hypothesis": "A dog.", **fields}, premise=premise), 5, 13
+        )
+
+    folds = {compute_fold("A dog runs.", source_id=str(n), label=label) for n in range(9) for label in LABELS}
+    assert len(folds) == 1
+    counts = np.bincount([compute_fold(f"Dog {n}.", label="neutral") for n in range(5000)])
     assert abs(counts - 1000).max() < 4 * np.sqrt(5000 * 0.2 * 0.8)
 
 
@@ -112,8 +114,12 @@ def test_fitted_model_opens_from_folder(pairs, tmp_path):
     with pytest.raises(ValueError, match=r"got one fitted to pairs\.jsonl"):
         locate_lexical_model(folder, test_source=open_data(pairs))
     (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "config.json").write_text('{"model_type": "bert"}')
+    with pytest.raises(ValueError, match=r"got a folder without config\.json"):
+        LexicalModel.load(tmp_path / "other")
+    (tmp_path / "other" / "config.json").write_text('{"model_type": "bert", "format": 7}')
     assert not is_lexical_model(tmp_path / "other")
+    with pytest.raises(ValueError, match=r"got .*'format': 7.*; fit it with `unbag lexical fit`"):
+        LexicalModel.load(tmp_path / "other")
     with pytest.raises(ValueError, match="lexical model: expected a folder"):
         locate_lexical_model(tmp_path / "other")
 
@@ -148,13 +154,24 @@ def build_model(examples=EXAMPLES, **options):
     return CrossFittedModel(examples, folds=3, **options)
 
 
-def test_cross_fitted_model_predicts_labels_from_words():
-    found = build_model().compute_log_probabilities(EXAMPLES)
+def test_cross_fitted_model_predicts_labels_from_words_in_any_order():
+    model = build_model()
+    found = model.compute_log_probabilities(EXAMPLES)
     gold = [LABELS.index(example.label) for example in EXAMPLES]
     assert found.shape == (len(EXAMPLES), 3)
     assert np.exp(found).sum(axis=1) == pytest.approx(1, abs=1e-5)
     assert (found.argmax(axis=1) == gold).mean() > 0.9
     assert found.min() >= np.log(np.float32(FLOOR))
+    turned = [
+        each._replace(source_id=f"{each.source_id}#1", premise=" ".join(reversed(each.premise.split())))
+        for each in EXAMPLES
+    ]
+    assert np.array_equal(model.compute_log_probabilities(turned), found)
+    new = [Example("a", EXAMPLES[0].premise, "no man runs a", "contradiction"), Example("b", "x y", "z", "neutral")]
+    unseen = model.compute_log_probabilities(new)
+    assert np.array_equal(model.compute_log_probabilities(new[1:]), unseen[1:])
+    assert unseen[0].argmax() == LABELS.index("contradiction")
+    assert model.compute_log_probabilities([]).shape == (0, 3)
 
 
 @pytest.mark.parametrize("only", [False, True])
@@ -173,24 +190,6 @@ def test_pair_is_scored_by_model_without_its_premise(only):
     same = np.array([example.premise == EXAMPLES[0].premise for example in EXAMPLES])
     assert np.array_equal(one[same], other[same])
     assert (one != other).any()
-
-
-def test_predictions_do_not_depend_on_word_order_and_copies():
-    model = build_model()
-    turned = [
-        Example(f"{each.source_id}#1", " ".join(reversed(each.premise.split())), each.hypothesis, each.label)
-        for each in EXAMPLES
-    ]
-    assert np.array_equal(model.compute_log_probabilities(turned), model.compute_log_probabilities(EXAMPLES))
-
-
-def test_unseen_pairs_are_scored():
-    model = build_model()
-    new = [Example("a", EXAMPLES[0].premise, "no man runs a", "contradiction"), Example("b", "x y", "z", "neutral")]
-    found = model.compute_log_probabilities(new)
-    assert np.array_equal(model.compute_log_probabilities(new[1:]), found[1:])
-    assert found[0].argmax() == LABELS.index("contradiction")
-    assert model.compute_log_probabilities([]).shape == (0, 3)
 
 
 def test_models_are_stored_after_each_fit(tmp_path, monkeypatch):
@@ -228,11 +227,13 @@ def test_identity_depends_on_pairs_and_options():
     assert len({one, *others, build_model(seed=1).identity}) == 4
 
 
-def test_cross_fitting_without_every_label_raises():
+def test_too_few_pairs_or_labels_raise():
     with pytest.raises(ValueError, match=r"expected training pairs of every label .* got none labelled"):
         build_model(EXAMPLES[:3])
     with pytest.raises(ValueError, match="got none labelled contradiction"):
         build_model([example for example in EXAMPLES if example.label != "contradiction"])
+    with pytest.raises(ValueError, match="set a penalty"):
+        fit_lexical_model([(("dog",), ("cat",))], ["neutral"])
 
 
 def _select_words(examples):
@@ -263,19 +264,6 @@ def test_model_with_selected_penalty_ranks_features_and_round_trips(tmp_path):
     assert again.probabilities(_select_words(EXAMPLES)).tobytes() == probabilities.tobytes()
     assert again.record == model.record
     assert sorted(path.name for path in tmp_path.iterdir()) == ["checksums.json", "config.json", "model.safetensors"]
-
-
-def test_load_other_folder_raises(tmp_path):
-    with pytest.raises(ValueError, match=r"got a folder without config\.json"):
-        LexicalModel.load(tmp_path)
-    (tmp_path / "config.json").write_text(json.dumps({"format": 7, "labels": []}))
-    with pytest.raises(ValueError, match=r"got .*'format': 7.*; fit it with `unbag lexical fit`"):
-        LexicalModel.load(tmp_path)
-
-
-def test_fit_of_too_few_pairs_raises():
-    with pytest.raises(ValueError, match="set a penalty"):
-        fit_lexical_model([(("dog",), ("cat",))], ["neutral"])
 
 
 def test_function_without_minimum_raises():

@@ -1,7 +1,5 @@
 """Tests of agreement, articles, plurals, entities and replacement."""
 
-from functools import partial
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,8 +14,6 @@ from unbag.data.text.grammar import (
     pluralize_noun,
 )
 from unbag.data.text.parses import GrammaticalPerson, Parser, conjugate_verb
-from unbag.data.text.tagging import precompute_annotations
-from unbag.utils import parallel
 
 
 @pytest.mark.parametrize(
@@ -86,17 +82,6 @@ def test_entity_positions_match_parse_in_any_order(pipeline, tmp_path):
     assert texts[1] == {}
     assert texts[2] == {"Mary Smith": "PERSON", "the United States": "GPE"}
     assert list(recognizer.recognize([*SENTENCES[::-1], *SENTENCES])) == [*found[::-1], *found], "also from the cache"
-
-
-@pytest.mark.nightly
-def test_several_processes_recognize_same_entities(pipeline, tmp_path):
-    with parallel.set_num_proc(2):
-        create = partial(EntityRecognizer, pipeline, cache=tmp_path / "ahead")
-        precompute_annotations(create, EntityRecognizer.recognize, SENTENCES)
-    [file] = (tmp_path / "ahead").glob("*.sqlite")
-    assert file.stat().st_size
-    one, ahead = (EntityRecognizer(pipeline, cache=tmp_path / name) for name in ("one", "ahead"))
-    assert list(ahead.recognize(SENTENCES)) == list(one.recognize(SENTENCES))
 
 
 def test_pipeline_without_ner_is_rejected(tmp_path):
