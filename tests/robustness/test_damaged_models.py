@@ -105,8 +105,8 @@ def test_token_without_embedding_is_rejected(model, tmp_path):
     with pytest.raises(ModelError, match=words):
         load_classifier_for_training(model, revision=None, label_map=None, seed=0)
     assert run_rejected(model) is None, "pairs without that token can be asked"
-    change_tokenizer(model, lambda tokenizer: tokenizer["model"]["vocab"].update(dog=5000))
-    assert "got 5000" in run_rejected(model)
+    change_tokenizer(model, lambda tokenizer: tokenizer["model"]["vocab"].update(dog=5001))
+    assert "got 5001" in run_rejected(model)
 
 
 def test_language_model_smaller_than_tokenizer_is_rejected(tmp_path):
