@@ -1,4 +1,4 @@
-"""Shared fixtures and helpers: a separate cache, a file of pairs, commands run in this process, and damaged files."""
+"""Shared fixtures and helpers: a file of pairs, commands run in this process, and damaged files."""
 
 import os
 import random
@@ -24,22 +24,15 @@ def write_pairs(path, numbers, *, does="runs"):
 
 
 @pytest.fixture
-def isolated_cache(tmp_path, monkeypatch):
-    """Use a separate cache folder for the test."""
-    monkeypatch.delenv("UNBAG_CACHE", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-
-
-@pytest.fixture
-def empty_working_dir(isolated_cache, tmp_path, monkeypatch):
-    """Change to an empty folder, with a separate cache."""
+def empty_working_dir(empty_caches, tmp_path, monkeypatch):
+    """Change to an empty folder, with empty caches."""
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
 
 
 @pytest.fixture
-def sixty_pairs(isolated_cache, tmp_path):
-    """Return a file of sixty pairs, with a separate cache."""
+def sixty_pairs(empty_caches, tmp_path):
+    """Return a file of sixty pairs, with empty caches."""
     return write_pairs(tmp_path / "pairs.csv", 20)
 
 

@@ -39,9 +39,9 @@ def predict(pairs, folder):
         (build_set, "sets/**/*.arrow"),
         (build_set, "sets/**/dataset_info.json"),
         (build_set, f"sets/**/{checksums.FILE}"),
-        (fit_model, "cache/**/model.safetensors"),
-        (fit_model, "cache/**/config.json"),
-        (fit_model, f"cache/**/{checksums.FILE}"),
+        (fit_model, "caches/unbag/**/model.safetensors"),
+        (fit_model, "caches/unbag/**/config.json"),
+        (fit_model, f"caches/unbag/**/{checksums.FILE}"),
         (predict, "store/**/manifest.json"),
     ],
 )

@@ -50,10 +50,7 @@ def test_signal_is_reported_with_advice_to_resume(capsys, number, code, how):
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-def test_full_disk_gives_one_line_and_next_run_succeeds(empty_working_dir, capsys, tmp_path, monkeypatch, command):
-    import datasets
-
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "datasets")
+def test_full_disk_gives_one_line_and_next_run_succeeds(empty_working_dir, capsys, tmp_path, command):
     write_pairs(tmp_path / "here" / "pairs.csv", 400)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (300, hard))
@@ -214,7 +211,7 @@ def test_two_evaluations_in_one_folder_give_result_of_one(tmp_path):
     assert not [path for path in tmp_path.rglob(".*") if path.name.endswith((".lock", ".part"))]
 
 
-def test_concurrent_initialization_creates_model_once(isolated_cache, tmp_path, monkeypatch):
+def test_concurrent_initialization_creates_model_once(empty_caches, tmp_path, monkeypatch):
     pytest.importorskip("torch", reason="needs unbag[models]")
     from unbag.training import initialization
 

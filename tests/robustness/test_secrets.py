@@ -18,7 +18,7 @@ KEY = "kq7-ZpT4mW9xLr2Vb8Nc5Yd1"
 
 
 @pytest.fixture(autouse=True)
-def _secrets(isolated_cache, monkeypatch, tmp_path):
+def _secrets(empty_caches, monkeypatch, tmp_path):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.chdir(tmp_path)
 

@@ -25,6 +25,8 @@ from unbag.baselines.lexical.scorer import fit_or_load_scorer_models, score_exam
 from unbag.data.labels import LABELS, LabelError
 from unbag.data.sources import Example, open_data
 
+pytestmark = pytest.mark.usefixtures("empty_caches")
+
 WHO, DOES = ("man", "woman", "boy", "dog", "girl", "cat", "bird", "horse"), ("runs", "sleeps", "reads", "eats")
 HYPOTHESES = {"entailment": "the {} is in", "neutral": "the {} hopes", "contradiction": "no {} is in"}
 EXAMPLES = [  # the words of the hypothesis determine the label
@@ -33,12 +35,6 @@ EXAMPLES = [  # the words of the hypothesis determine the label
     for does in DOES
     for label, hypothesis in HYPOTHESES.items()
 ]
-
-
-@pytest.fixture(autouse=True)
-def _isolated_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
 
 
 def write_examples(path, examples=EXAMPLES):

@@ -65,13 +65,6 @@ def test_join_equals_published_table():
             assert found == {SYMBOLS[symbol] for symbol in cell}, (name, column)
 
 
-def test_join_holds_for_sets():
-    """An independent derivation: no three sets of four elements have a relation that the table excludes."""
-    proper = _list_subsets(4)[1:-1]
-    for (x, y), z in product(PAIRS_OF_SETS, proper):
-        assert _compute_relation(x, z) in join_relations(_compute_relation(x, y), _compute_relation(y, z))
-
-
 def _list_contexts(n):
     """Return all functions on the subsets of a universe of n elements, by their monotonicity."""
     subsets = _list_subsets(n)
