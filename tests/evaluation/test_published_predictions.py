@@ -38,16 +38,11 @@ def script(monkeypatch):
     return importlib.import_module("published_predictions")
 
 
-def build_predictions(right, model, in_group, label=None, source=None):
+def build_predictions(right, model, in_group, label=None):
     right = np.asarray(right, dtype=float)
-    rows = right.shape[1]
-    return Predictions(
-        right,
-        np.array(list(model)),
-        np.array(in_group, dtype=bool),
-        np.arange(rows) % 3 if label is None else np.array(label),
-        np.arange(rows) if source is None else np.array(source),
-    )
+    rows = np.arange(right.shape[1])
+    label = rows % 3 if label is None else np.array(label)
+    return Predictions(right, np.array(list(model)), np.array(in_group, dtype=bool), label, rows)
 
 
 def simulate(rng, *, loss=(0.1, 0.1), models=(5, 6), variants=3, rows=400, misled=120):
@@ -101,11 +96,8 @@ def test_group_difference_agrees_with_regression_of_residuals():
     rng = np.random.default_rng(1)
     x, y, group = rng.random(9), rng.random(9), np.arange(9) % 2 == 0
     value, error, slope, freedom = fit_group_difference(x, y, group)
-    parts = [stats.linregress(x, each) for each in (group.astype(float), y)]
-    residuals = [
-        each - part.intercept - part.slope * x for part, each in zip(parts, (group.astype(float), y), strict=True)
-    ]
-    expected = stats.linregress(*residuals)
+    lines = [(each, stats.linregress(x, each)) for each in (group.astype(float), y)]
+    expected = stats.linregress(*(each - line.intercept - line.slope * x for each, line in lines))
     assert (value, freedom) == (pytest.approx(expected.slope), 6)
     assert error == pytest.approx(expected.stderr * np.sqrt(7 / 6))  # linregress has one degree of freedom more
     assert slope == pytest.approx(stats.linregress(x, y - value * group).slope)
@@ -138,18 +130,12 @@ def test_variants_of_a_model_do_not_count_as_independent():
     predictions, subset = simulate(rng, variants=1)
     loss = partial(compute_loss, subset=subset)
     once = estimate_group_effect(predictions, loss, resamples=50)
-    repeated = predictions._replace(
-        **{name: np.repeat(getattr(predictions, name), 4, axis=0) for name in ("right", "model", "in_group")}
-    )
-    again = estimate_group_effect(repeated, loss, resamples=50)
+    fields = {name: np.repeat(getattr(predictions, name), 4, axis=0) for name in ("right", "model", "in_group")}
+    again = estimate_group_effect(predictions._replace(**fields), loss, resamples=50)
     assert [*again.estimate, *again[1:]] == pytest.approx([*once.estimate, *once[1:]])
     assert once.estimate.n == 11
-    assert average_models(
-        np.arange(4.0), build_predictions(np.ones((4, 1)), ["b", "a", "b", "a"], [1] * 4)
-    ).tolist() == [
-        2.0,
-        1.0,
-    ]
+    variants = build_predictions(np.ones((4, 1)), ["b", "a", "b", "a"], [1] * 4)
+    assert average_models(np.arange(4.0), variants).tolist() == [2, 1]
 
 
 @pytest.mark.nightly
@@ -189,19 +175,16 @@ def test_matched_systems_have_equal_accuracy_outside_the_subset():
 def test_comparison_uses_rows_of_both_systems(script):
     lms = np.array([0.9] * 4 + [0.1] * 8)
     right = [[NONE, 1, 1, 0] + [1] * 8, [1, 1, 0, 0] + [1, 1, 1, 0] * 2]
-    split = script.Split(
-        "snli_dev", [script.System("a"), script.System("b")], [], build_predictions(right, "ab", [1, 0]), lms, 0.5
-    )
+    systems = [script.System("a"), script.System("b")]
+    split = script.Split("snli_dev", systems, [], build_predictions(right, "ab", [1, 0]), lms, 0.5)
     compared = script.compare_systems(split, 0, 1, "size")
     assert compared.n == (11, 3)
     assert compared.accuracy.value == pytest.approx(10 / 11 - 7 / 11)
     assert compared.drops[0.5].value == pytest.approx((10 / 11 - 2 / 3) - (7 / 11 - 1 / 3))
     assert compared.drops[0.7].n == 3
     drop = compared.drops[0.5]
-    assert compared.p == pytest.approx(
-        2 * stats.norm.sf(abs(drop.low + drop.high) / 2 / ((drop.high - drop.low) / 3.92)), rel=1e-3
-    )
-    assert 0 < compared.p <= 1
+    z = abs(drop.low + drop.high) / 2 / ((drop.high - drop.low) / 3.92)
+    assert compared.p == pytest.approx(2 * stats.norm.sf(z), rel=1e-3)
 
 
 @pytest.mark.nightly
@@ -246,12 +229,8 @@ def test_accuracies_are_those_of_sources():
         from published_predictions import SPLITS
 
     text = (PREDICTIONS / "SOURCES.md").read_text(encoding="utf-8")
-    stated = {
-        (split, system): (int(rows.replace(",", "")), float(accuracy))
-        for split, system, rows, accuracy in re.findall(
-            r"^\| `unified/(\w+?)__(\S+)\.csv` \|[^|]*\|[^|]*\| (\d+) \| ([\d.]+) ", text, re.MULTILINE
-        )
-    }
+    row = r"^\| `unified/(\w+?)__(\S+)\.csv` \|[^|]*\|[^|]*\| (\d+) \| ([\d.]+) "
+    stated = {tuple(names): (int(n), float(share)) for *names, n, share in re.findall(row, text, re.MULTILINE)}
     compared = 0
     for split, (corpus, part, _) in SPLITS.items():
         file = PREDICTIONS / f"{split}.parquet"

@@ -32,14 +32,9 @@ def _build_result(name="a", set_name="plain", **model):
 
 def _write_results(folder, *made, failures=()):
     """Write results to a folder as an evaluation does, with one selection of examples per result."""
-    write_scored_results(
-        [
-            ScoredResult(each, ExampleSelection(each.set, each.model["name"], each.data["sha256"], "rule", ()), *SCORED)
-            for each in made
-        ],
-        folder,
-        failures,
-    )
+    selections = [ExampleSelection(each.set, each.model["name"], each.data["sha256"], "rule", ()) for each in made]
+    scored = [ScoredResult(*pair, *SCORED) for pair in zip(made, selections, strict=True)]
+    write_scored_results(scored, folder, failures)
 
 
 def _list_results(folder):
@@ -80,11 +75,8 @@ def test_check_same_model_with_other_options_or_version_is_rejected(tmp_path, st
 
 
 def test_write_further_set_keeps_earlier_results(tmp_path):
-    _write_results(
-        tmp_path,
-        _build_result(),
-        failures=[EvaluationFailure("swapped", ValueError("no pairs")), EvaluationFailure("sicck", ValueError("no"))],
-    )
+    failures = [EvaluationFailure(name, ValueError("no pairs")) for name in ("swapped", "sicck")]
+    _write_results(tmp_path, _build_result(), failures=failures)
     before = (tmp_path / "samples" / "00-plain.parquet").read_bytes()
     _write_results(tmp_path, _build_result(set_name="swapped"))
     assert _list_results(tmp_path) == [("a", "plain", "snli"), ("a", "swapped", "snli")]

@@ -140,10 +140,8 @@ def test_set_with_results_in_other_folder_is_not_skipped(tmp_path, written_repor
 
 def test_figure_table_has_row_per_place():
     one, two = Estimate(0.5, 0.4, 0.6, 9), Estimate(0.25, None, None, 9)
-    series = (
-        FigureSeries("a", (FigurePoint("x", one), FigurePoint("y", two))),
-        FigureSeries("b", (FigurePoint("y", one),)),
-    )
+    first = FigureSeries("a", (FigurePoint("x", one), FigurePoint("y", two)))
+    series = (first, FigureSeries("b", (FigurePoint("y", one),)))
     table = figures.build_figure_table(Figure("Title", "", "place", "share", "dots", series))
     assert table.columns == ("place", "a", "b")
     assert table.rows == (("x", "0.500 [0.400, 0.600]", "–"), ("y", "0.250", "0.500 [0.400, 0.600]"))
