@@ -1,6 +1,7 @@
 """Evaluation of models on challenge sets: predictions, scores and result files."""
 
 import logging
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -302,9 +303,10 @@ def _validate_run(
     trained = model_options.get("train_data") or ()
     validate_corpus_names(trained)
     given = {each.options.get("data") for each in requests if isinstance(each, SetRequest)}
-    evaluated = {Path(data).resolve() for data in given if data}
+    # Unlike `Path.resolve`, it accepts a loop of symbolic links, which the reader of the data reports.
+    evaluated = {os.path.realpath(data) for data in given if data}
     for name in trained:
-        if Path(name).resolve() in evaluated:
+        if os.path.realpath(name) in evaluated:
             logger.warning(
                 "train_data: %s is also the evaluated data, so the bag of words is scored on its own training pairs, "
                 "and the skill scores of other models are too low; pass other labelled pairs",

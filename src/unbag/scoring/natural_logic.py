@@ -146,7 +146,7 @@ def match_reversed_rows(
     The scored rows, shape (k,), are those in the original order (`reverse` is false) that have a label in `gold`.
     """
     reversed_ = np.asarray(reverse, dtype=np.bool_)
-    names = list(pair)
+    names = pair.tolist() if isinstance(pair, np.ndarray) else list(pair)
     rows = {ways: np.flatnonzero(reversed_ == ways).tolist() for ways in (False, True)}
     back = {names[row]: row for row in rows[True]}
     scored = [row for row in rows[False] if gold[row] is not None]
