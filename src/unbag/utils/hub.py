@@ -201,7 +201,9 @@ def validate_push_repo(name: str) -> str:
     if "/" in name:
         return validate_repo(name)
     if not is_model_name(name):
-        raise OptionError(f"expected a Hub organization (letters, digits, - _ and .) or organization/name, got {name!r}")
+        raise OptionError(
+            f"expected a Hub organization (letters, digits, - _ and .) or organization/name, got {name!r}"
+        )
     return name
 
 
