@@ -19,7 +19,7 @@ DOCS = ROOT / "docs"
 CARDS = [card for folder in ("dataset_scripts", "metrics") for card in sorted((ROOT / folder).glob("*/README.md"))]
 PAGES = [
     ROOT / "README.md",
-    *sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts),
+    *sorted(page for page in DOCS.rglob("*.md") if page.relative_to(DOCS).parts[0] not in ("_build", "home")),
     *CARDS,
     *(ROOT / name for name in ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")),
     *sorted((ROOT / "skills").rglob("*.md")),
