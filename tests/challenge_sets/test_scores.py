@@ -14,7 +14,6 @@ from unbag.challenge_sets.results import Result
 from unbag.data.labels import CONTRADICTION_OR_NOT, FOUR_WAY, LABELS, TWO_WAY
 from unbag.data.predictions import SetPredictions, build_predictions_from_labels
 from unbag.data.sources import Example
-from unbag.inference.single_output import apply_threshold
 from unbag.scoring.natural_logic import map_four_way_label
 from unbag.scoring.uncertainty_partitions import merge_sparse_partitions, uncertainty_partitions
 from unbag.scoring.verification import compute_verifier_scores
@@ -70,12 +69,8 @@ ROWS = datasets.Dataset.from_dict(
 PREDICTED = [0, 1, 1, 2]
 
 
-def _build_predictions(predicted, label_space=LABELS):
-    return SetPredictions(np.eye(len(label_space))[predicted], label_space, has_probabilities=False)
-
-
 def test_partitions_are_scored_with_unseen_pairs_separate():
-    scores = RESNLI.score_rows(ROWS, _build_predictions(PREDICTED))
+    scores = RESNLI.score_rows(ROWS, build_predictions_from_labels(PREDICTED))
     unseen = scores.pop("unseen")
     assert scores.pop("skill") is None, "one label has not ten pairs"
     assert scores.pop("verification")["n_entailed"] == 2
@@ -87,7 +82,7 @@ def test_partitions_are_scored_with_unseen_pairs_separate():
 @pytest.mark.parametrize("splits", [["train"] * 4, ["test"] * 4, [""] * 4])
 def test_single_source_split_gives_no_unseen_score(splits):
     rows = ROWS.remove_columns("source_split").add_column("source_split", splits)
-    assert "unseen" not in RESNLI.score_rows(rows, _build_predictions(PREDICTED))
+    assert "unseen" not in RESNLI.score_rows(rows, build_predictions_from_labels(PREDICTED))
 
 
 # Partitions of a set with 20, by hand: the largest of 20, 10, 5, 4, 2 and 1 without an empty partition.
@@ -126,7 +121,7 @@ def test_few_examples_are_scored_in_fewer_partitions():
     drawn = [n for n in range(20) if n not in (3, 19)] * 3  # 54 examples, with two of the twenty partitions empty
     labels = [n % 3 for n in range(len(drawn))]
     rows = datasets.Dataset.from_dict({"label": labels, "partition": drawn, "source_split": ["train"] * len(drawn)})
-    scores = RESNLI.score_rows(rows, _build_predictions(labels))
+    scores = RESNLI.score_rows(rows, build_predictions_from_labels(labels))
     assert (scores["n_partitions"], scores["set_partitions"]) == (10, 20)
     assert [row["accuracy"].n for row in scores["by_partition"]] == [6, 3, 6, 6, 6, 6, 6, 6, 6, 3]
     shown = " ".join(render_result(_build_result(scores)).split())
@@ -143,7 +138,7 @@ def _build_result(scores, **model):
 
 def test_unknown_training_data_is_stated_once():
     unknown = "The model's training data are unknown and may include any of these pairs."
-    scores = RESNLI.score_rows(ROWS, _build_predictions(PREDICTED))
+    scores = RESNLI.score_rows(ROWS, build_predictions_from_labels(PREDICTED))
     assert RESNLI.summarize_result(_build_result(scores)).endswith(f" {unknown}")
     assert " ".join(render_result(_build_result(scores)).split()).count(unknown) == 1  # the reading is below the table
     for known in ({"training": "stanfordnlp/snli (plain_text) train"}, {"name": "wordnet"}):
@@ -169,6 +164,8 @@ def test_three_label_scores_equal_manual_example():
     assert (found["n_entailed"], found["n_not_entailed"]) == (3, 3)
     # entailed pairs have higher scores than 3, 2 and 1 of the 3 others
     assert found["auroc"].value == pytest.approx(6 / 9)
+    # precision at the three entailed pairs: 1/1, 2/3, 3/5
+    assert found["average_precision"].value == pytest.approx((1 + 2 / 3 + 3 / 5) / 3)
     assert found["false_entailment"].value == pytest.approx(1 / 3)  # the second row, of three others
     assert found["balanced_accuracy"].value == pytest.approx((2 / 3 + 2 / 3) / 2)
     assert found["false_contradiction"].value == pytest.approx(1 / 4)  # the fifth row, of four without contradiction
@@ -186,16 +183,6 @@ def test_unanswered_row_is_a_confident_error_of_every_measure():
     # Scores 0, 1, .6, .4, 0, .1: the entailed row with .6 wins two pairs, the two unanswered ones none of 9 pairs.
     assert found["auroc"].value == pytest.approx(2 / 9)
     assert found["calibration"]["brier"].value == pytest.approx((1 + 1 + 0.4**2 + 0.4**2 + 1 + 0.1**2) / 6)
-
-
-@pytest.mark.parametrize(("threshold", "called"), [(0.25, [1, 1, 1, 1, 1, 0]), ("break-even", [1, 1, 1, 0, 0, 0])])
-def test_threshold_decides_and_keeps_probabilities(threshold, called):
-    decided, _, _ = apply_threshold(ANSWERS, GOLD, threshold)
-    found = score_verification(decided)
-    assert found["false_entailment"].value == pytest.approx(sum(called[row] for row in (1, 3, 5)) / 3)
-    assert found["recall"].value == pytest.approx(sum(called[row] for row in (0, 2, 4)) / 3)
-    assert [row["threshold"] for row in found["thresholds"]] == pytest.approx(SCORES)
-    assert found["auroc"] == score_verification(ANSWERS)["auroc"]
 
 
 C, NOT_C = 0, 1  # columns of the predictions

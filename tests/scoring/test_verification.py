@@ -36,19 +36,6 @@ def compute_scores(scores, entailed, threshold=0.5, sources=None, **options):
     return found
 
 
-def test_all_metrics_equal_hand_computed_values():
-    found = compute_scores([0.9, 0.8, 0.6, 0.4, 0.3, 0.1], [True, False, True, False, True, False])
-    # Entailed pairs have higher scores than 3, 2 and 1 of the 3 others.
-    assert found["auroc"].value == pytest.approx(6 / 9)
-    # Precision at the three entailed pairs: 1/1, 2/3, 3/5.
-    assert found["average_precision"].value == pytest.approx((1 + 2 / 3 + 3 / 5) / 3)
-    assert found["balanced_accuracy"].value == pytest.approx((2 / 3 + 2 / 3) / 2)
-    assert found["false_entailment"].value == pytest.approx(1 / 3)
-    assert (found["n_entailed"], found["n_not_entailed"]) == (3, 3)
-    squares = [0.1**2, 0.8**2, 0.4**2, 0.4**2, 0.7**2, 0.1**2]
-    assert found["calibration"]["brier"].value == pytest.approx(sum(squares) / 6)
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_scores_equal_scikit_learn(seed):
     scores, entailed = sample_calibrated(500, seed)
