@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from tests.golden.outputs import build_word_vectors
 from unbag import challenge_sets
 from unbag.challenge_sets import loading, papers, results, selection
 from unbag.challenge_sets.base import LAST
@@ -37,20 +38,13 @@ OPTIONS = {
 NAMES = [*challenge_sets.list_set_names(), "capitals", "repeated"]
 
 
-def _build_word_vectors():
-    """Return word vectors computed from checksums, for all words of the corpus."""
-    words = sorted(set(re.findall(r"[a-z]+", (GOLDEN / "train.jsonl").read_text().lower())))
-    vectors = {word: [zlib.crc32(f"{word} {place}".encode()) % 2001 / 1000 - 1 for place in range(8)] for word in words}
-    return "".join(f"{word} {' '.join(map(str, vector))}\n" for word, vector in vectors.items())
-
-
 @pytest.fixture(autouse=True)
 def _small_corpus(tmp_path, monkeypatch, installed_package):
     """Provide pairs, word vectors and empty caches in the working directory."""
     lines = (GOLDEN / "train.jsonl").read_bytes().splitlines(keepends=True)
     (tmp_path / "train.jsonl").write_bytes(b"".join(lines))
     (tmp_path / "few.jsonl").write_bytes(b"".join(lines[:20]))
-    (tmp_path / "words.txt").write_text(_build_word_vectors(), encoding="utf-8")
+    (tmp_path / "words.txt").write_text(build_word_vectors(), encoding="utf-8")
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     monkeypatch.setattr("unbag.scoring.skill.MIN_LABEL_ROWS", 1)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))

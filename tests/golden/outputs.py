@@ -76,7 +76,7 @@ def create_outputs(
         (folder / name).write_bytes((HERE / name).read_bytes())
     seeds = [line for line in (HERE / "pairs.jsonl").read_text().splitlines() if json.loads(line)["id"] in _ARE_SEEDS]
     (folder / "seeds.jsonl").write_text("".join(f"{line}\n" for line in seeds))
-    (folder / "words.txt").write_text(_build_word_vectors(), encoding="utf-8")
+    (folder / "words.txt").write_text(build_word_vectors(), encoding="utf-8")
     (folder / "transformer").symlink_to(bert)
     (folder / "causal").symlink_to(causal)
     with pytest.MonkeyPatch.context() as patch:
@@ -409,7 +409,7 @@ def _write_predictions(request: SetRequest, form: str) -> Path:
     return path
 
 
-def _build_word_vectors() -> str:
+def build_word_vectors() -> str:
     """Return word vectors computed from checksums, for nine tenths of the words of the corpora."""
     texts = [(HERE / name).read_text(encoding="utf-8") for name in ("pairs.jsonl", "train.jsonl")]
     words = sorted({word for text in texts for word in re.findall(r"[a-z]+", text.lower())})
