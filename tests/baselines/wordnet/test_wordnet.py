@@ -26,12 +26,9 @@ def test_inflected_words_and_phrases_are_found(wordnet):
 @pytest.mark.parametrize(
     ("first", "second", "expected"),
     [
-        ("instrument", "piano", WordNetRelation.HYPERNYM),
-        ("hot", "cold", WordNetRelation.ANTONYM),
         ("small", "huge", WordNetRelation.ANTONYM),  # indirect, since huge is similar to large
         ("Peru", "Mexico", WordNetRelation.CO_HYPONYM),  # instances
         ("living room", "kitchens", WordNetRelation.CO_HYPONYM),
-        ("spoon", "justice", None),
     ],
 )
 def test_relations_equal_wordnet(wordnet, first, second, expected):
