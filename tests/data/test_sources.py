@@ -17,7 +17,7 @@ from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.data import readers
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.predictions import build_predictions_from_labels
-from unbag.data.sources import MAX_SENTENCE_CHARACTERS, TOO_LONG, Example, open_data
+from unbag.data.sources import Example, open_data
 from unbag.utils.safe_io import DataError
 
 PAIRS = [("A man sleeps.", "A man is awake.", "contradiction"), ("A dog runs.", "An animal moves.", "entailment")]
@@ -295,21 +295,6 @@ def test_label_names_of_hub_are_read_or_replaced_by_user(monkeypatch, names, lab
     source = open_data("org/claims", split="test", labels=labels)
     assert source.labels == TWO_WAY
     assert _read_labels(source) == expected
-
-
-def test_long_premises_are_excluded_only_if_truncated(tmp_path):
-    long = (DOCUMENT + " ") * (MAX_SENTENCE_CHARACTERS // len(DOCUMENT) + 1)
-    rows = [(long if n else DOCUMENT, CLAIMS[n], not n) for n in range(2)]
-    path = _write(tmp_path / "a.jsonl", ["document", "claim", "supported"], rows)
-    plain = build_requested_set(SetRequest("plain", options={"data": str(path)}))
-    assert plain.rows["premise"][:] == [DOCUMENT, long]
-    assert plain.rows["label"][:] == [0, 1]
-    assert plain.data["excluded"] == {}
-    permuted = build_requested_set(SetRequest("permuted", options={"data": str(path), "q": 2, "min_words": 2}))
-    assert set(permuted.rows["label"][:]) == {0}
-    assert permuted.data["excluded"] == {TOO_LONG: 1}
-    for built in (plain, permuted):
-        assert built.rows.features["label"].names == list(TWO_WAY)
 
 
 def test_rows_of_document_share_source_and_count_as_examples(tmp_path):
