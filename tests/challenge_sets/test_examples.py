@@ -78,20 +78,6 @@ def test_abstained_example_shows_no_answer():
     assert (shown.kind, shown.gold, shown.answer) == ("most confident wrong", "reverse_entailment", "none")
 
 
-def test_cs_lambda_shows_most_misleading_pairs_with_features():
-    features = [[{"premise": "number", "hypothesis": None, "logit": 0.5}]] * 3
-    scores = {f"lexical_{label}": [0.1, 0.2, 0.3] for label in LABELS}
-    rows = _build_pairs(3, lms=[0.2, 0.9, 0.7], misleading=features, **scores)
-    shown = _select("cs_lambda", rows, _build_predictions("entailment", "neutral", "entailment"))
-    assert _list_kinds(shown) == [
-        ("most misleading, wrong", "r2"),
-        ("most misleading, wrong", "r0"),
-        ("most misleading, right", "r1"),
-    ]
-    assert _list_marked_words(*shown[0].lines) == ["number"]
-    assert shown[0].note.endswith("most misleading: number (premise) +0.5")
-
-
 def test_permuted_shows_acceptance_and_one_permutation():
     orders = ["one two three four", "two one four three", "four three one two", "one two three four", "b a", "c a"]
     sides = {"premise": orders, "hypothesis": ["x y"] * 6}
@@ -115,15 +101,6 @@ def test_permuted_shows_acceptance_and_one_permutation():
     refused = _build_predictions("neutral", "entailment", "contradiction", "neutral", "neutral", "neutral")
     *_, last = _select("permuted", rows, refused)
     assert (last.kind, last.outcome, last.fails) == ("most refused", "refused", False)
-
-
-def test_swapped_shows_change_with_original_prediction():
-    rows = _build_pairs(4, source_id=list("aabb"), swapped=[False, True, False, True])
-    shown = _select("swapped", rows, _build_predictions("neutral", "entailment", "entailment", "neutral"))
-    assert [(each.kind, each.id, each.outcome, each.before) for each in shown] == [
-        ("right, then wrong", "r1", "wrong", OriginalPrediction("as given", "neutral", 0.8)),
-        ("wrong, then right", "r3", "right", OriginalPrediction("as given", "entailment", 0.8)),
-    ]
 
 
 def test_candidates_are_shortest_rows_for_every_model():

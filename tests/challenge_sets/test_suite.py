@@ -1,6 +1,5 @@
 """Tests of the default suite and of the sets that a command builds: samples, failures, options and names."""
 
-import json
 import os
 from dataclasses import replace
 
@@ -8,6 +7,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from tests.factories import QUICK
 from tests.fork_server import PYTHON
 from unbag import challenge_sets, cli, evaluate
 from unbag.challenge_sets import loading, results, selection
@@ -16,45 +16,18 @@ from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.cli.options import PairOptions, build_selected_requests
 from unbag.cli.output import print_failures
 from unbag.data.downloads import MissingFileError
+from unbag.data.labels import LABELS
 from unbag.evaluation.evaluator import evaluate_all
 from unbag.evaluation.outcome import EvaluationCallbacks
 from unbag.utils.options import OptionError
 
 pytestmark = pytest.mark.usefixtures("empty_caches")
-LABELS = ["entailment", "neutral", "contradiction"]
+DATA = QUICK["data"]
 
 
 def predict_from_letters(premises, hypotheses):
     """Return labels by the letters of a pair, which do not depend on word order."""
     return [LABELS[sum(map(ord, p + h)) % 3] for p, h in zip(premises, hypotheses, strict=True)]
-
-
-@pytest.fixture
-def data_path(tmp_path):
-    """Write pairs of eight or more words, which are enough for all sets."""
-    pairs = [
-        {
-            "premise": f"The {size} dog over there sees a {what} on the road.",
-            "hypothesis": f"The {other} animal there sees some {what} just now.",
-            "label": label,
-        }
-        for size in ("big", "small", "brown", "grey")
-        for other in ("big", "small", "brown", "grey")
-        for what, label in zip(("cat", "bone", "car"), LABELS, strict=True)
-    ]
-    path = tmp_path / "ours.jsonl"
-    path.write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
-    return str(path)
-
-
-@pytest.fixture
-def requests(data_path):
-    """Return three requests, of which only the second cannot be built."""
-    return [
-        SetRequest("plain", options={"data": data_path}),
-        SetRequest("permuted", options={"data": data_path, "min_words": 40}),
-        SetRequest("swapped", options={"data": data_path}, max_examples=20),
-    ]
 
 
 def test_suite_contains_every_set_ordered_by_cost():
@@ -79,10 +52,12 @@ def test_given_options_are_kept_and_others_sampled():
     assert not sample(SetRequest("cs_lambda", options={})).options
 
 
-def test_failed_set_and_failed_model_do_not_stop_others(tmp_path, requests):
+def test_failed_set_and_failed_model_do_not_stop_others(tmp_path):
     def raise_error(premises, hypotheses):
         raise RuntimeError("out of\nmemory")
 
+    options = {"plain": {}, "permuted": {"min_words": 60}, "swapped": {}}  # no pair of 60 words
+    requests = [SetRequest(name, options={"data": DATA, **own}, max_examples=30) for name, own in options.items()]
     failures, seen, taken_up = [], [], []
     callbacks = EvaluationCallbacks(
         on_set=taken_up.append, on_result=lambda result: seen.append(result.set), on_failure=failures.append
@@ -99,40 +74,31 @@ def test_failed_set_and_failed_model_do_not_stop_others(tmp_path, requests):
     assert by_set["permuted"].model is None
     assert "none of the pairs are suitable" in by_set["permuted"].reason
     assert by_set["plain"].model.endswith("raise_error")
-    expected = "raise_error: expected a prediction for each of 48 pairs, got RuntimeError: out of memory at "
+    expected = "raise_error: expected a prediction for each of 30 pairs, got RuntimeError: out of memory at "
     assert expected in by_set["plain"].reason
     with pytest.raises(ValueError, match="none of the pairs are suitable"):
         evaluate_all([predict_from_letters], requests[1:2], output_dir=tmp_path / "strict")
 
 
-def test_python_evaluates_suite_by_default_with_warnings(tmp_path, data_path, monkeypatch, caplog):
+def test_python_evaluates_suite_by_default_with_warnings(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(selection, "list_suite_sets", lambda **_: ["plain", "permuted", "swapped"])
-    options = {"min_words": 40}
-    report = evaluate(
-        predict_from_letters, data=data_path, max_examples=20, options=options, output_dir=tmp_path / "out"
-    )
+    options = {"min_words": 60}
+    report = evaluate(predict_from_letters, options=options, output_dir=tmp_path / "out", **QUICK)
     assert [result.set for result in report] == ["plain", "swapped"]
     assert [each.set for each in report.skipped] == ["permuted"]
     assert results.read_results_with_skipped(tmp_path / "out" / results.FILE)[1] == report.skipped
     assert "permuted is skipped: none of the pairs" in caplog.text
 
 
-def test_named_set_is_required_and_suite_set_optional(capsys):
-    missing = EvaluationFailure("sicck", MissingFileError("could not be downloaded"))
+def test_invalid_pairs_fail_sets_with_one_line(capsys):
     broken = [EvaluationFailure(name, ValueError("line 3: no label")) for name in ("plain", "swapped")]
-    assert [each.is_fatal(is_named=False) for each in (missing, *broken)] == [False, True, True]
-    assert missing.is_fatal(is_named=True)
-    print_failures([missing, *broken], with_model=False)
-    assert capsys.readouterr().err.splitlines() == [
-        "sicck: skipped: could not be downloaded",
-        "plain, swapped: failed: line 3: no label",
-    ]
-    print_failures([missing], with_model=False, is_named=True)
-    assert capsys.readouterr().err == "sicck: failed: could not be downloaded\n"
+    assert all(each.is_fatal(is_named=False) for each in broken)
+    print_failures(broken, with_model=False)
+    assert capsys.readouterr().err == "plain, swapped: failed: line 3: no label\n"
 
 
 @pytest.mark.parametrize(("named", "code", "outcome"), [(["--sets", "plain,swapped"], 1, "failed"), ([], 0, "skipped")])
-def test_failed_download_exit_code_depends_on_named_sets(tmp_path, data_path, monkeypatch, named, code, outcome):
+def test_failed_download_exit_code_depends_on_named_sets(tmp_path, monkeypatch, named, code, outcome):
     def build(request):
         if request.name == "swapped":
             raise MissingFileError("could not be downloaded")
@@ -141,7 +107,7 @@ def test_failed_download_exit_code_depends_on_named_sets(tmp_path, data_path, mo
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(selection, "list_suite_sets", lambda **_: ["plain", "swapped"])
     monkeypatch.setattr("unbag.evaluation.evaluator.build_requested_set", build)
-    arguments = ["--data", data_path, "--train-data", data_path, "--no-lexical-baseline", "--output-dir", "out"]
+    arguments = ["--data", DATA, "--train-data", DATA, "--no-lexical-baseline", "--output-dir", "out"]
     done = CliRunner().invoke(cli.app, ["evaluate", "majority", *arguments, *named])
     assert done.exit_code == code, done.output
     assert f"swapped: {outcome}: could not be downloaded" in done.output
@@ -155,10 +121,10 @@ def test_split_applies_to_sets_with_splits():
 
 
 @pytest.mark.nightly
-def test_two_processes_evaluate_suite_as_one(tmp_path, data_path):
+def test_two_processes_evaluate_suite_as_one(tmp_path):
     pytest.importorskip("accelerate")
     (tmp_path / "always.py").write_text("def predict(premises, hypotheses):\n    return ['neutral'] * len(premises)\n")
-    options = ("--data", data_path, "--sets", "plain,resnli,swapped", "-o", "embeddings=./none.txt")
+    options = ("--data", DATA, "--sets", "plain,resnli,swapped", "-o", "embeddings=./none.txt")
     command = ("-m", "unbag", "evaluate", "always:predict", *options, "--output-dir")
     environment = os.environ | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "hf")}
     group = PYTHON.start_group(2, *command, "two", cwd=tmp_path, env=environment)

@@ -135,13 +135,9 @@ def _write(path, n, seed, mislabelled=0):
     return str(path)
 
 
-@pytest.fixture
-def options(tmp_path):
-    train, test = _write(tmp_path / "train.jsonl", 150, 1), _write(tmp_path / "test.jsonl", 30, 2, mislabelled=6)
-    return {"data": test, "train_data": (train,), "pipeline": "all"}
-
-
-def test_every_example_is_scored_and_misleading_ones_are_found(options):
+def test_word_model_is_wrong_on_misleading_pairs(tmp_path):
+    training = {"train_data": (_write(tmp_path / "train.jsonl", 150, 1),), "pipeline": "all"}
+    options = {"data": _write(tmp_path / "test.jsonl", 30, 2, mislabelled=6), **training}
     rows = loading.load("cs_lambda", **options)
     assert len(rows) == 30
     lms = np.array(rows["lms"][:])
@@ -155,13 +151,7 @@ def test_every_example_is_scored_and_misleading_ones_are_found(options):
     first = rows[0]["misleading"][0]
     assert {"naps", "runs", "sings", "walks"} & {first["premise"], first["hypothesis"]}
     assert rows[0]["annotator_labels"] == [1, 1, 0]
-
-
-def test_word_model_fails_on_misleading_pairs(options, tmp_path):
-    request = SetRequest("cs_lambda", options=options)
-    [result] = evaluate(
-        "lexical", [request], output_dir=tmp_path / "out", train_data=options["train_data"], pipeline="all"
-    )
+    [result] = evaluate("lexical", [SetRequest("cs_lambda", options=options)], output_dir=tmp_path / "out", **training)
     whole, *subsets = result.scores["subsets"]
     assert whole["accuracy"].value == pytest.approx(24 / 30)
     assert [subset["accuracy"].value for subset in subsets] == [0, 0, 0]

@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import pytest
 
 from unbag.baselines.natlog.parsing import Quantifier, WordRelations
@@ -54,52 +52,37 @@ def test_tags_identify_verb_without_auxiliary():
 @pytest.mark.parametrize(
     ("premise", "hypothesis", "label", "relations"),
     [
-        (
-            "a black cat is eating a fish",
-            "a cat is eating a fish",
-            "entailment",
-            WordRelations(subject=R.FORWARD_ENTAILMENT),
-        ),
-        (
-            "a cat is eating a raw fish",
-            "a cat is eating a fried fish",
-            "contradiction",
-            WordRelations(object=R.ALTERNATION),
-        ),
-        ("a cat is eating a fish", "a dog is washing a fish", "neutral", WordRelations(R.INDEPENDENCE, R.INDEPENDENCE)),
+        ("a black cat is eating a fish", "a cat is eating a fish", "entailment", {"subject": R.FORWARD_ENTAILMENT}),
+        ("a cat is eating a raw fish", "a cat is eating a fried fish", "contradiction", {"object": R.ALTERNATION}),
+        ("a cat is eating", "a dog is sitting", "neutral", {"subject": R.INDEPENDENCE, "verb": R.INDEPENDENCE}),
         # A contradiction relates verbs before nouns.
         (
             "a cat is catching a fish",
             "an animal is missing a fish",
             "contradiction",
-            WordRelations(R.INDEPENDENCE, R.ALTERNATION),
+            {"subject": R.INDEPENDENCE, "verb": R.ALTERNATION},
         ),
         # A label is projected through a negation.
-        (
-            "a cat is eating a fish",
-            "an animal isn't eating a fish",
-            "contradiction",
-            WordRelations(subject=R.FORWARD_ENTAILMENT),
-        ),
-        ("a box is empty", "a box is not full", "entailment", WordRelations(verb=R.ALTERNATION)),
+        ("a cat is eating a fish", "an animal isn't eating a fish", "contradiction", {"subject": R.FORWARD_ENTAILMENT}),
+        ("a box is empty", "a box is not full", "entailment", {"verb": R.ALTERNATION}),
         (
             "a cat is chasing the dog",
             "the dog is chasing a cat",
             "contradiction",
-            WordRelations(verb=R.ALTERNATION, exchanged=True),
+            {"verb": R.ALTERNATION, "exchanged": True},
         ),
         (
             "a cat is beside the dog",
             "the dog is beside a cat",
             "entailment",
-            WordRelations(verb=R.FORWARD_ENTAILMENT, exchanged=True),
+            {"verb": R.FORWARD_ENTAILMENT, "exchanged": True},
         ),
     ],
 )
 def test_lexicon_relates_differing_words_by_label(premise, hypothesis, label, relations):
     """The words of contradictions refer to the same scene."""
     found = infer_word_relations(split_constituents(premise), split_constituents(hypothesis), label)
-    assert found == replace(relations, coreferent=label == "contradiction")
+    assert found == WordRelations(**relations, coreferent=label == "contradiction")
 
 
 def test_only_order_of_numbers_matters():

@@ -111,17 +111,19 @@ def test_other_sentences_are_not_official(real_premises):
     assert not any(map(is_official_sentence, real_premises))
 
 
-def test_pairs_contain_no_official_sentence(monkeypatch):
+def test_group_with_official_sentence_is_skipped(monkeypatch):
     def generate(order, seed):
         for i in order:
-            yield [GeneratedPair(f"A dog number {i}.", "A dog.", "entailment")]
+            yield [GeneratedPair(f"A {who} number {i}.", "A dog.", "entailment") for who in ("dog", "cat")]
 
     monkeypatch.setattr(
         "unbag.challenge_sets.perturbations.augmentation.is_official_sentence", lambda text: text == "A dog number 1."
     )
     counts = Counter()
-    made = sample_generated_pairs(PairGenerator("three", range(3), generate), epoch=0, n_pairs=4, counts=counts)
-    assert {pair.premise for pair in made} == {"A dog number 0.", "A dog number 2."}
+    made = sample_generated_pairs(
+        PairGenerator("three", range(3), generate, group_size=2), epoch=0, n_pairs=8, counts=counts
+    )
+    assert {pair.premise for pair in made} == {f"A {who} number {i}." for who in ("dog", "cat") for i in (0, 2)}
     assert counts[OFFICIAL] in (1, 2)
 
 
@@ -350,13 +352,3 @@ def test_negation_mirrors_equal_set_pairs_with_three_labels(parser, parse):
     [group] = create_mirror_generator([SLEEPING], parser).generate([0], 5)
     assert [of_set[each[:2]].three_way for each in group] == [each.label for each in group]
     assert len(group) == 2
-
-
-def test_group_with_official_sentence_is_skipped(parser, real_premises, monkeypatch):
-    official = _sample_mirrors(parser, real_premises)[3].premise
-    monkeypatch.setattr(
-        "unbag.challenge_sets.perturbations.augmentation.is_official_sentence", lambda text: text == official
-    )
-    made = _sample_mirrors(parser, real_premises)
-    assert official not in {pair.premise for pair in made}
-    assert set(map(len, group_pairs(made).values())) == {2}
