@@ -1,70 +1,31 @@
 """Tests of comparing results: paired tests with stored examples, rejected data, and groups of seeds."""
 
-import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import unbag
-from unbag import cli
+from tests.cli.test_options import run_unbag
+from tests.factories import ROWS, build_result, write_run
 from unbag.challenge_sets import results
-from unbag.challenge_sets.request import SetRequest
 from unbag.evaluation import comparison
-from unbag.inference.function import CallablePredictor
 from unbag.scoring.significance import mcnemar_test, run_seed_test
-
-LABELS = ["entailment", "neutral", "contradiction"]
-PAIRS = [
-    {
-        "premise": f"The {who} dog over there sees a {what} on the road number {number}.",
-        "hypothesis": f"The {who} animal there sees some {what} just now.",
-        "label": LABELS[number % 3],
-    }
-    for number, (who, what) in enumerate(
-        (w, t) for w in ("big", "small", "old") for t in ("cat", "bone", "car", "bus") * 10
-    )
-]
-
 
 SEEDS = [("a", 0), ("a", 1), ("a", 2), ("b", 0), ("b", 1)]
 
 
-def _build_model(name, right, seed=0):
-    """Return a model that is right on a proportion of the original pairs and arbitrary on permuted ones."""
-    gold = {(pair["premise"], pair["hypothesis"]): pair["label"] for pair in PAIRS}
-    lots = np.random.default_rng(seed).random(len(PAIRS))
-    hits = {pair: lot < right for pair, lot in zip(gold, lots, strict=True)}
-
-    def answers(premises, hypotheses):
-        given = []
-        for pair in zip(premises, hypotheses, strict=True):
-            label = gold.get(pair, LABELS[sum(map(ord, "".join(pair))) % 3])
-            given.append(label if hits.get(pair, True) else LABELS[(LABELS.index(label) + 1) % 3])
-        return given
-
-    return CallablePredictor(answers, identity={"name": name, "version": "1"})
-
-
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """Return a folder with the runs of two models and of five seeds, on the plain and the permuted set."""
+    """Return a folder with the runs of two models on two sets, of fewer examples, and of five seeds."""
     folder = tmp_path_factory.mktemp("runs")
-    data = folder / "ours.jsonl"
-    data.write_text("".join(json.dumps(pair) + "\n" for pair in PAIRS))
-    requests = [
-        SetRequest("plain", options={"data": str(data)}),
-        SetRequest("permuted", options={"data": str(data), "q": 3}),
-    ]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("datasets.config.HF_DATASETS_CACHE", folder / "cache")
-        fewer = [SetRequest("plain", options={"data": str(data)}, max_examples=50)]
-        for name, right, sets in (("weak", 0.5, requests), ("strong", 0.9, requests), ("fewer", 0.9, fewer)):
-            unbag.evaluate(_build_model(name, right), sets, output_dir=folder / name)
-        for name, seed in SEEDS:
-            model = _build_model(f"runs/{name}/seed-{seed}", 0.6 if name == "a" else 0.8, seed)
-            unbag.evaluate(model, requests[:1], output_dir=folder / f"{name}-{seed}")
+    for name, right in (("weak", 0.5), ("strong", 0.9)):
+        write_run(folder / name, *(build_result(name, right, set_name=each) for each in ("plain", "swapped")))
+    write_run(folder / "fewer", replace(build_result("fewer", 0.9, rows=50), config={"max_examples": 50}))
+    for name, seed in SEEDS:
+        model = f"runs/{name}/seed-{seed}"
+        write_run(folder / f"{name}-{seed}", build_result(model, 0.6 if name == "a" else 0.8, seed=seed))
     return folder
 
 
@@ -81,15 +42,15 @@ def _index_by_name(found):
 def test_whole_examples_are_paired_by_mcnemar(compared):
     found = _index_by_name(compared)
     accuracy = found["plain", "accuracy"]
-    lots = np.random.default_rng(0).random(len(PAIRS))
+    lots = np.random.default_rng(0).random(ROWS)
     assert accuracy.values == (pytest.approx(np.mean(lots < 0.5)), pytest.approx(np.mean(lots < 0.9)))
     assert accuracy.p == mcnemar_test(lots < 0.5, lots < 0.9)
     assert accuracy.test == "mcnemar"
     assert accuracy.difference.value == pytest.approx(accuracy.values[1] - accuracy.values[0])
     assert accuracy.difference.low > 0
-    p_c = found["permuted", "p_c"]
-    assert p_c.test == "bootstrap"
-    assert p_c.difference.low < p_c.difference.value < p_c.difference.high
+    skill = found["swapped", "skill.score"]
+    assert skill.test == "bootstrap"
+    assert skill.difference.low < skill.difference.value < skill.difference.high
     # The correction counts all tests.
     tested = [each for each in found.values() if each.p is not None]
     assert accuracy.p_holm == pytest.approx(min(each.p for each in tested) * len(tested))
@@ -98,9 +59,9 @@ def test_whole_examples_are_paired_by_mcnemar(compared):
 
 def test_few_examples_and_few_resamples_add_notes(runs, compared, monkeypatch):
     assert not any("resamples" in note for note in compared.notes)
-    monkeypatch.setattr(comparison, "FEW", len(PAIRS) + 1)
+    monkeypatch.setattr(comparison, "FEW", ROWS + 1)
     found = unbag.compare(runs / "weak", runs / "strong", resamples=99)
-    assert "Permuted · ours.jsonl: only 120 source examples for the bootstrap; p-values are too small" in found.notes
+    assert "Swapped · ours.jsonl: only 300 source examples for the bootstrap; p-values are too small" in found.notes
     [note] = [note for note in found.notes if "resamples" in note]
     tested = sum(each.p is not None for each in found.differences)
     assert f"resamples, p is at least 0.02, which is not significant among {tested} tests" in note
@@ -167,8 +128,8 @@ def test_recipe_folder_contains_its_seeds(runs, tmp_path):
 
 
 def test_compare_selects_given_metrics(runs):
-    found = unbag.compare(runs / "weak", runs / "strong", metrics=["by_label.*", "omega_all"])
-    assert set(_index_by_name(found)) == {("plain", f"by_label.{n}") for n in range(3)} | {("permuted", "omega_all")}
+    found = unbag.compare(runs / "weak", runs / "strong", metrics=["by_label.?", "drop"])
+    assert set(_index_by_name(found)) == {("plain", f"by_label.{n}") for n in range(3)} | {("swapped", "drop")}
     with pytest.raises(ValueError, match="no metric matches nonsense"):
         unbag.compare(runs / "weak", runs / "strong", metrics=["nonsense"])
 
@@ -193,11 +154,10 @@ def test_compare_empty_results_are_rejected(tmp_path):
 
 
 def test_command_output_fits_terminal(runs):
-    folders = [str(runs / name) for name in ("weak", "strong", "a-0", "a-1")]
-    shown = CliRunner(env={"COLUMNS": "80"}).invoke(cli.app, ["compare", *folders], catch_exceptions=False)
+    shown = run_unbag("compare", *(runs / name for name in ("weak", "strong", "a-0", "a-1")), COLUMNS="80")
     assert shown.exit_code == 0, shown.output
     assert max(map(len, shown.output.splitlines())) <= 80
     for words in ("A  weak", "C  runs/a (seeds 0, 1)", "± over seeds"):
         assert words in shown.output
     verdict = " ".join(shown.output.split()).partition("Verdict: ")[2]
-    assert "Corpus · ours.jsonl skill score (B better than A), accuracy (B better than A); Permuted" in verdict
+    assert "Corpus · ours.jsonl skill score (B better than A), accuracy (B better than A); Swapped" in verdict
