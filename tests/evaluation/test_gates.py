@@ -224,14 +224,6 @@ def test_no_worse_than_set_of_only_one_run_is_not_computed(tmp_path):
     assert notes == ["Swapped · ours.jsonl: evaluated only for B"]
 
 
-def test_no_worse_than_without_skill_names_reason(tmp_path):
-    few = build_result()
-    few.scores[SKILL] = None
-    folder = write_run(tmp_path / "run", few)
-    [checked], _ = gates.check_no_worse_than(folder, folder)
-    assert (checked.outcome, checked.why.startswith(TOO_FEW_ROWS)) == ("inconclusive", True)
-
-
 @pytest.mark.parametrize(("bound", "message"), [(".5", "1 of 1 passes"), (".9", "0 of 1 passes")])
 def test_badge_without_challenge_set_counts_gates(tmp_path, bound, message):
     folder = write_run(tmp_path / "run", build_result(proportion_correct=0.8))

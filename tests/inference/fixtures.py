@@ -105,6 +105,39 @@ def save_model_with_code(folder: Path, model: Path, *, ran: Path) -> Path:
     return folder
 
 
+def export_graph(
+    path: Path, network: Any, names: list[str], *, tokens: int = 96, fixed: bool = False, has_softmax: bool = False
+) -> None:
+    """Export a network, for batches of 2 with this number of tokens if `fixed`, and remove the weights in its folder."""
+    torch = pytest.importorskip("torch", reason="needs unbag[models]")
+    pytest.importorskip("onnx", reason="needs the dev group")
+    pytest.importorskip("onnxruntime", reason="needs unbag[onnx]")
+    ids = torch.full((2, tokens), 5)
+    mask = torch.ones_like(ids)
+    mask[1, -2:] = 0
+
+    class Graph(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.network = network
+
+        def forward(self, *inputs: Any) -> Any:
+            logits = self.network(**dict(zip(names, inputs, strict=True))).logits
+            return logits.softmax(dim=-1) if has_softmax else logits
+
+    torch.onnx.export(
+        Graph().eval(),
+        (ids, mask, torch.zeros_like(ids))[: len(names)],
+        str(path),
+        input_names=names,
+        output_names=["logits"],
+        dynamic_axes=None if fixed else {name: {0: "batch", 1: "tokens"} for name in names},
+        opset_version=17,
+        dynamo=False,
+    )
+    (path.parent / "model.safetensors").unlink(missing_ok=True)
+
+
 @pytest.fixture(scope="session")
 def _endpoint() -> Iterator[Endpoint]:
     with running_endpoint() as running:

@@ -8,45 +8,31 @@ import pytest
 
 from tests.fake_hub.running import running_hub
 from tests.fork_server import PYTHON
-from tests.inference.fixtures import PAIRS
+from tests.inference.fixtures import PAIRS, export_graph
 
 pytest.importorskip("transformers", reason="needs unbag[models]")
-onnx = pytest.importorskip("onnx", reason="needs the dev group")
+pytest.importorskip("onnx", reason="needs the dev group")
 pytest.importorskip("onnxruntime", reason="needs unbag[onnx]")
 
-from unbag import evaluate  # noqa: E402
-from unbag.evaluation import model_loading  # noqa: E402
-from unbag.inference.exported import ExportedPredictor  # noqa: E402
-from unbag.inference.exported_files import find_exported_models  # noqa: E402
-from unbag.inference.predictor import ModelError  # noqa: E402
-from unbag.inference.transformer import TransformerPredictor  # noqa: E402
+from transformers import AutoModelForSequenceClassification
+
+from unbag import evaluate
+from unbag.evaluation import model_loading
+from unbag.inference.exported import ExportedPredictor
+from unbag.inference.exported_files import find_exported_models
+from unbag.inference.predictor import ModelError
+from unbag.inference.transformer import TransformerPredictor
 
 PREMISES, HYPOTHESES = map(list, zip(*PAIRS, strict=True))
 
 
 def export_model(original, folder, names):
     """Export a model to `onnx/model.onnx` in a folder without PyTorch weights. `names` are the inputs of the graph."""
-    import torch
-    from transformers import AutoModelForSequenceClassification
-
     for path in original.glob("*.json"):
         shutil.copy(path, folder)
     (folder / "onnx").mkdir()
-    network = AutoModelForSequenceClassification.from_pretrained(original, attn_implementation="eager").eval()
-    network.config.return_dict = False
-    ids = torch.full((2, 7), 5)
-    mask = torch.ones_like(ids)
-    mask[1, 5:] = 0
-    torch.onnx.export(
-        network,
-        (ids, mask, torch.zeros_like(ids))[: len(names)],
-        str(folder / "onnx/model.onnx"),
-        input_names=names,
-        output_names=["logits"],
-        dynamic_axes={name: {0: "batch", 1: "tokens"} for name in names},
-        opset_version=17,
-        dynamo=False,
-    )
+    network = AutoModelForSequenceClassification.from_pretrained(original, attn_implementation="eager")
+    export_graph(folder / "onnx/model.onnx", network, names, tokens=7)
     return folder, original
 
 
@@ -82,13 +68,10 @@ def openvino_folder(folder):
     return folder
 
 
-def test_openvino_model_agrees_with_pytorch(exported_models, openvino_folder):
+def test_openvino_identity_depends_on_weights(exported_models, openvino_folder):
     predictor = ExportedPredictor.load(openvino_folder, model_file="openvino/openvino_model.xml")
     expected = TransformerPredictor.load(exported_models[1], device="cpu")
     assert (predictor.order, predictor.max_length) == (expected.order, expected.max_length)
-    np.testing.assert_allclose(
-        predictor.predict(PREMISES, HYPOTHESES), expected.predict(PREMISES, HYPOTHESES), atol=1e-4
-    )
     weights = openvino_folder / "openvino/openvino_model.bin"
     data = bytearray(weights.read_bytes())
     data[-4:] = np.float32(0.5).tobytes()

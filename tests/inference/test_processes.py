@@ -36,18 +36,14 @@ def uninterrupted_run(tmp_path_factory):
     return parts
 
 
-@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in (0, 2))])
-def test_killed_run_resumes_to_same_files(tmp_path, uninterrupted_run, seed):
-    draw = random.Random(seed)
-    # number of chunks to wait for, and further seconds
-    wanted, moment = draw.randint(1 + 2 * seed, 2 + 2 * seed), draw.uniform(0, 0.2)
+def test_killed_run_resumes_to_same_files(tmp_path, uninterrupted_run):
     killed = start_prediction(tmp_path, "--seconds", 0.2)
-    wait_until(lambda: len(read_chunks(tmp_path)) >= wanted, killed)
-    time.sleep(moment)
+    wait_until(lambda: len(read_chunks(tmp_path)) >= 3, killed)
+    time.sleep(random.uniform(0, 0.2))
     killed.kill()
     assert killed.wait() < 0
     there = len(read_chunks(tmp_path))
-    assert wanted <= there < PARTS
+    assert 3 <= there < PARTS
 
     calls = tmp_path / "calls"
     assert start_prediction(tmp_path, "--calls", calls).wait() == 0

@@ -12,7 +12,7 @@ from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from tests.fake_hub.accounts import ALICE
 from tests.fork_server import PYTHON
-from tests.models.tiny_models import LABELS, PAIRS, TEXT_VARIANTS, encode, tiny_model, tiny_tokenizer
+from tests.models.conftest import LABELS, PAIRS, TEXT_VARIANTS, encode, tiny_model, tiny_tokenizer
 from tests.training.conftest import pairs_path  # noqa: F401  (fixture)
 from tests.training.tiny_networks import build_trainer, compute_batch_loss
 from unbag.data.text.tokens import tokenize
@@ -85,41 +85,13 @@ def test_every_parameter_gets_gradient(name, options, is_mixed):
     assert all(gradient.isfinite().all() for gradient in gradients.values())
 
 
-@pytest.mark.parametrize("name", ["kim", "g-tlstm"])
-def test_model_memorizes_sixty_four_pairs(name):
-    """The pairs have random words and random labels."""
-    generator = torch.Generator().manual_seed(3)
-    ids = torch.randint(3, 27, (64, 7), generator=generator)
-    ids[:, 0] = ids[:, 3] = 2
-    labels = torch.randint(0, 3, (64,), generator=generator)
-    # With few hidden ReLU units, all may be inactive: a classifier of 7 units often learns only half of the pairs.
-    network = tiny_model(name, hidden_size=24, embedding_size=16, classifier_size=24, length=8).train()
-    optimizer = torch.optim.AdamW(network.parameters(), lr=1e-2, weight_decay=0.0)
-    torch.manual_seed(0)
-    right = 0.0
-    for step in range(400):
-        optimizer.zero_grad()
-        network(ids, torch.ones_like(ids), labels=labels).loss.backward()
-        torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
-        optimizer.step()
-        if step % 10 == 9:
-            with torch.no_grad():
-                right = (network.eval()(ids).logits.argmax(dim=1) == labels).float().mean().item()
-            network.train()
-        if right == 1:
-            break
-    assert right == 1
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "recipe", "options"),
     [
-        ("dan", "max_entropy", {}),
         ("kim", "hex", {}),
         ("diin", "finetune", {"word_order": "shuffled"}),
         ("s-tlstm", "max_entropy", {}),
-        ("g-tlstm", "hex", {}),
     ],
 )
 def test_recipe_trains_model(name, recipe, options, pairs_path, tmp_path):  # noqa: F811
@@ -254,7 +226,7 @@ from huggingface_hub import create_repo, upload_folder
 from unbag.hub import vendoring
 from unbag.models import ARCHITECTURES
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
-from tests.models.tiny_models import PAIRS, RightBranchingParser, encode, tiny_model, tiny_tokenizer
+from tests.models.conftest import PAIRS, RightBranchingParser, encode, tiny_model, tiny_tokenizer
 import unbag.models.s_tlstm as s_tlstm
 s_tlstm.load_tree_parser = lambda pipeline: RightBranchingParser()
 logits = {}

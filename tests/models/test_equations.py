@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn.functional import conv1d, conv2d, one_hot
 
-from tests.models.tiny_models import PAIRS, TEXT_VARIANTS, encode, tiny_model, tiny_tokenizer
+from tests.models.conftest import PAIRS, TEXT_VARIANTS, encode, tiny_model, tiny_tokenizer
 from unbag.models.dam import IntraAttention
 
 PAIR = PAIRS[0]

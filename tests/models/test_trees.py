@@ -7,7 +7,7 @@ import torch
 from safetensors.torch import save_file
 from transformers import AutoModelForSequenceClassification
 
-from tests.models.tiny_models import (
+from tests.models.conftest import (
     PAIRS,
     TEXT_VARIANTS,
     RightBranchingParser,

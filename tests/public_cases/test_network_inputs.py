@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs unbag[models]")
 transformers = pytest.importorskip("transformers", reason="needs unbag[models]")
 
-from tests.inference.fixtures import tiny_tokenizer  # noqa: E402
+from tests.inference.fixtures import export_graph, tiny_tokenizer  # noqa: E402
 from unbag.data.labels import LABELS  # noqa: E402
 from unbag.evaluation.model_loading import load_predictor  # noqa: E402
 from unbag.inference.loading import load_classifier_for_training  # noqa: E402
@@ -132,42 +132,12 @@ def test_segment_ids_that_no_tokenizer_defines_are_refused_with_advice_that_work
     assert not encoder.pad([encoder.encode([(PREMISES[0], HYPOTHESES[0])]).get_tokens(0)])["token_type_ids"].any()
 
 
-def export_graph(folder, network, names, *, fixed=False, has_softmax=False):
-    """Export a network to `model.onnx`, for batches of 2 with 96 tokens if `fixed`, and remove its weights."""
-    pytest.importorskip("onnx", reason="needs the dev group")
-    pytest.importorskip("onnxruntime", reason="needs unbag[onnx]")
-    ids = torch.full((2, 96), 5)
-    mask = torch.ones_like(ids)
-    mask[1, 90:] = 0
-
-    class Graph(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.network = network
-
-        def forward(self, *inputs):
-            logits = self.network(**dict(zip(names, inputs, strict=True))).logits
-            return logits.softmax(dim=-1) if has_softmax else logits
-
-    torch.onnx.export(
-        Graph().eval(),
-        (ids, mask, torch.zeros_like(ids))[: len(names)],
-        str(folder / "model.onnx"),
-        input_names=names,
-        output_names=["logits"],
-        dynamic_axes=None if fixed else {name: {0: "batch", 1: "tokens"} for name in names},
-        opset_version=17,
-        dynamo=False,
-    )
-    (folder / "model.safetensors").unlink()
-
-
 @pytest.mark.parametrize("kind", ["Albert", "XLNet"])
 @pytest.mark.parametrize("fixed", [False, True])
 def test_exported_graph_gets_segment_ids_and_its_declared_shape(kind, fixed, tmp_path):
     """A graph of batches of 2 with 96 tokens runs 3 pairs of other lengths."""
     network, tokenizer = save_model(tmp_path, kind)
-    export_graph(tmp_path, network, INPUTS, fixed=fixed)
+    export_graph(tmp_path / "model.onnx", network, INPUTS, fixed=fixed)
     expected = compute_probabilities(network, tokenizer, return_token_type_ids=True)
     predictor = check_predictions(str(tmp_path), expected, atol=1e-4)
     if fixed:
@@ -182,7 +152,7 @@ def test_exported_graph_that_ends_with_a_softmax_gives_its_probabilities(tmp_pat
     network, tokenizer = save_model(tmp_path, "Albert")
     expected = compute_probabilities(network, tokenizer, return_token_type_ids=True)
     assert np.ptp(expected, axis=1).max() > 0.1, "a second softmax would flatten them"
-    export_graph(tmp_path, network, INPUTS, has_softmax=True)
+    export_graph(tmp_path / "model.onnx", network, INPUTS, has_softmax=True)
     check_predictions(str(tmp_path), expected, atol=1e-4)
 
 
@@ -190,7 +160,7 @@ def test_exported_graph_that_ends_with_a_softmax_gives_its_probabilities(tmp_pat
 def test_openvino_graph_gets_segment_ids(kind, tmp_path):
     openvino = pytest.importorskip("openvino", reason="needs unbag[openvino]")
     network, tokenizer = save_model(tmp_path, kind)
-    export_graph(tmp_path, network, INPUTS)
+    export_graph(tmp_path / "model.onnx", network, INPUTS)
     graph = openvino.convert_model(str(tmp_path / "model.onnx"))
     openvino.save_model(graph, str(tmp_path / "openvino_model.xml"), compress_to_fp16=False)
     expected = compute_probabilities(network, tokenizer, return_token_type_ids=True)
@@ -203,7 +173,7 @@ def test_exported_graph_without_segment_ids_is_refused_with_advice_that_works(na
     network, tokenizer = save_model(tmp_path, "Bert")
     tokenizer.init_kwargs["model_input_names"] = tokenizer.model_input_names = names
     tokenizer.save_pretrained(tmp_path)
-    export_graph(tmp_path, network, INPUTS[:2])
+    export_graph(tmp_path / "model.onnx", network, INPUTS[:2])
     message = r"expected the input token_type_ids.*set type_vocab_size to 1 in config\.json"
     with pytest.raises(ModelError, match=message):
         load_predictor(str(tmp_path))

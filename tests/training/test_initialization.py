@@ -10,7 +10,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from typer.testing import CliRunner
 
 from tests.baselines.wordnet.tiny_lexicon import TinyLexicon
-from tests.models.tiny_models import tiny_model
+from tests.models.conftest import tiny_model
 from tests.training.conftest import write_pairs
 from unbag import cli
 from unbag.api import evaluate

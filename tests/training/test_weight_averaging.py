@@ -10,8 +10,8 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from tests.hub.synthetic_results import build_model_record, build_plain_result
-from tests.models.tiny_models import tiny_model
-from tests.models.tiny_models import tiny_tokenizer as words
+from tests.models.conftest import tiny_model
+from tests.models.conftest import tiny_tokenizer as words
 from tests.training.conftest import copy_with_changes, has_equal_weights
 from unbag.cli import app
 from unbag.cli.app import run
@@ -57,13 +57,6 @@ def test_interpolation_is_exact_value_rounded_once():
     for x, y, found, size in zip(*(each.tolist() for each in (a, b, mixed, ulp)), strict=True):
         exact = Fraction(0.7) * Fraction(x) + Fraction(0.3) * Fraction(y)
         assert abs(Fraction(found) - exact) <= Fraction(size) * Fraction(0.5000001)
-
-
-def test_average_tensors_order_has_no_influence():
-    tensors = [sample_floats(seed)[:1_900] for seed in range(6)]
-    weights = [0.05, 0.1, 0.15, 0.2, 0.25, 0.25]
-    reordered = average_tensors(tensors[::-1], weights[::-1])
-    assert torch.equal(get_bits(reordered), get_bits(average_tensors(tensors, weights)))
 
 
 def test_average_weights_rejects_different_integers():

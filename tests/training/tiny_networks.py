@@ -91,10 +91,10 @@ def tiny_tokenizer():
     return fixtures.tiny_tokenizer(vocabulary, model_input_names=["input_ids", "attention_mask"])
 
 
-def encode(pairs=PAIRS):
+def encode(pairs=PAIRS, tokenizer=None):
     """Return pairs as padded tensors."""
     premises, hypotheses = zip(*pairs, strict=True)
-    return dict(tiny_tokenizer()(list(premises), list(hypotheses), padding=True, return_tensors="pt"))
+    return dict((tokenizer or tiny_tokenizer())(list(premises), list(hypotheses), padding=True, return_tensors="pt"))
 
 
 class ConstantNetwork(torch.nn.Module):

@@ -7,8 +7,7 @@ import pytest
 
 pytest.importorskip("openai", reason="needs unbag[llm]")
 
-from tests.fake_llm import answer_by_letters
-from tests.fake_llm.app import WORDS
+from tests.fake_llm import WORDS, answer_by_letters
 from unbag.data.labels import LABELS
 from unbag.inference.llm.client import KEY, EndpointUsage
 from unbag.inference.llm.endpoint import EndpointPredictor
