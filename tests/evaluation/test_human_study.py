@@ -6,9 +6,8 @@ import datasets
 import numpy as np
 import pandas
 import pytest
-from typer.testing import CliRunner
 
-from unbag import cli
+from tests.cli.test_options import run_unbag
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.predictions import build_predictions_from_labels
 from unbag.evaluation import human_study
@@ -124,13 +123,13 @@ def test_score_ignores_pairs_without_label(folder):
 
 def test_command_shows_annotators_next_to_published_experts(folder):
     sheet = _fill_sheet(folder, lambda known: known["label"])
-    shown = CliRunner().invoke(cli.app, ["human-study", "score", str(folder), str(sheet)])
+    shown = run_unbag("human-study", "score", folder, sheet, COLUMNS="80")
     assert shown.exit_code == 0, shown.output
     assert max(map(len, shown.output.splitlines())) <= 80
     assert "1.000 [0.398, 1.000]" in shown.output
     assert "0.581" in shown.output
-    as_json = CliRunner().invoke(cli.app, ["human-study", "score", str(folder), str(sheet), "--json"])
-    assert json.loads(as_json.output)["ann"]["accuracy"]["value"] == 1
+    as_json = json.loads(run_unbag("human-study", "score", folder, sheet, "--json").stdout)
+    assert as_json["ann"]["accuracy"]["value"] == 1
 
 
 def test_command_samples_accepted_pairs(tmp_path, monkeypatch):
@@ -150,7 +149,7 @@ def test_command_samples_accepted_pairs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     options = "--data pairs.csv -o q=4 --num-pairs 8 --output-dir asked".split()
-    done = CliRunner().invoke(cli.app, ["human-study", "sample", "odd:predict", *options])
+    done = run_unbag("human-study", "sample", "odd:predict", *options)
     assert done.exit_code == 0, (done.output, done.exception)
     assert "8 pairs to label" in done.output
     key = pandas.read_csv("asked/key.csv")

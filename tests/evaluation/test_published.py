@@ -8,10 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import unbag
-from unbag import cli
+from tests.cli.test_options import run_unbag
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import build_requested_set
 from unbag.data.labels import LABELS
@@ -372,7 +371,7 @@ def test_score_command_compares_files_and_lists_other_sets(data, tmp_path, monke
         lines = [f"pair-{row},{label}" for row, label in enumerate(predicted)]
         (tmp_path / name).write_text("\n".join(["id,pred", *lines]))
     words = ["score", "right.csv", "constant.csv", "--data", data.name, "--no-lexical-baseline", "--output-dir", "out"]
-    done = CliRunner().invoke(cli.app, words)
+    done = run_unbag(*words)
     assert done.exit_code == 0, done.output
     assert "A  right.csv\nB  constant.csv" in done.output
     assert re.search(r"^B +60 .*0\.333", done.output, re.MULTILINE)
@@ -385,7 +384,7 @@ def test_score_command_compares_files_and_lists_other_sets(data, tmp_path, monke
 def test_score_command_rejects_sets_that_need_other_rows(data, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.csv").write_text("\n".join(["id,pred", *(f"pair-{row},neutral" for row in range(N))]))
-    done = CliRunner().invoke(cli.app, ["score", "a.csv", "--data", data.name, "--set", "plain,swapped"])
+    done = run_unbag("score", "a.csv", "--data", data.name, "--set", "plain,swapped")
     assert done.exit_code == 1
     assert "predict the rows that `unbag build swapped` writes" in " ".join(done.output.split())
     [folder] = (tmp_path / "runs" / "a.csv").iterdir()
@@ -402,7 +401,7 @@ def test_command_reproduces_predictions_of_own_pairs(data, tmp_path, monkeypatch
     [result] = unbag.score("a.csv", data=data.name, progress=False, **options)
     words = shlex.split(build_reproduce_command(result).command)
     assert words[:2] == ["unbag", "score"]
-    done = CliRunner().invoke(cli.app, [*words[1:], "--output-dir", "again"])
+    done = run_unbag(*words[1:], "--output-dir", "again")
     assert done.exit_code == 0, done.output
     [again] = results.read_results(tmp_path / "again" / results.FILE)
     assert again.scores["accuracy"].value == result.scores["accuracy"].value == pytest.approx(59 / 60)

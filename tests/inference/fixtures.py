@@ -108,7 +108,7 @@ def save_model_with_code(folder: Path, model: Path, *, ran: Path) -> Path:
 def export_graph(
     path: Path, network: Any, names: list[str], *, tokens: int = 96, fixed: bool = False, has_softmax: bool = False
 ) -> None:
-    """Export a network, for batches of 2 with this number of tokens if `fixed`, and remove the weights in its folder."""
+    """Export a network, for batches of 2 with this number of tokens if `fixed`, and remove weights in its folder."""
     torch = pytest.importorskip("torch", reason="needs unbag[models]")
     pytest.importorskip("onnx", reason="needs the dev group")
     pytest.importorskip("onnxruntime", reason="needs unbag[onnx]")

@@ -1,4 +1,4 @@
-"""Tests of transformers classifiers from folders and the Hub: probabilities, truncation, batches and identity."""
+"""Tests of transformers classifiers from folders and the Hub: outputs, truncation, batches, identity, optimizations."""
 
 import json
 import random
@@ -14,15 +14,16 @@ import torch
 import transformers
 
 from tests.fake_hub.client_process import runs_in
-from tests.inference.fixtures import MakeModel
 from tests.training.tiny_networks import ORDER, PAIRS, tiny_network, tiny_tokenizer
 from unbag.data.labels import LABELS
 from unbag.evaluation.model_loading import load_predictor
 from unbag.inference.hub_files import compute_folder_revision
+from unbag.inference.optimizations import PackedLinear, pack_linear_weights, shorten_last_layer
 from unbag.inference.predictor import ModelError
 from unbag.inference.tokenization import build_token_batches, compute_length_limit, encode_pairs, pad_sequences
 from unbag.inference.transformer import TransformerPredictor
 
+PREMISES, HYPOTHESES = map(list, zip(*PAIRS, strict=True))
 MODERN = {"cls_token_id": 0, "sep_token_id": 2}
 HEADS = {
     "modernbert": {**MODERN, "global_attn_every_n_layers": 2, "local_attention": 8},
@@ -82,7 +83,7 @@ def test_folder_without_model_is_rejected(tmp_path, tiny_bert):
         TransformerPredictor.load(tiny_bert, revision="main")
 
 
-def test_truncation_uses_model_limit_and_is_counted(make_model: MakeModel):
+def test_truncation_uses_model_limit_and_is_counted(make_model):
     """The limit in the tokenizer's files is 8 tokens, the limit of the model is 24."""
     folder = make_model(positions=24)
     predictor = TransformerPredictor.load(folder)
@@ -102,7 +103,7 @@ def test_truncation_uses_model_limit_and_is_counted(make_model: MakeModel):
 
 
 @pytest.mark.parametrize(("kind", "limit"), [("bert", 64), ("roberta", 62)])
-def test_maximum_length_of_each_family(make_model: MakeModel, kind: str, limit: int):
+def test_maximum_length_of_each_family(make_model, kind, limit):
     """RoBERTa's first position is its padding id plus one, so 64 tokens would exceed its position table."""
     predictor = TransformerPredictor.load(make_model(kind))
     assert compute_length_limit(predictor.tokenizer, predictor.model) == limit
@@ -174,3 +175,70 @@ def test_hub_model_is_pinned_to_commit(tiny_bert, repo_id):
             TransformerPredictor.load(missing)
     with pytest.raises(ModelError, match=f"^the model {repo_id} has no revision 'v9'"):
         TransformerPredictor.load(repo_id, revision="v9")
+
+
+OPTIMIZATIONS = "unbag.inference.optimizations"
+
+
+def load_plain_predictor(monkeypatch, folder, **options):
+    with monkeypatch.context() as patched:
+        for name in ("pack_linear_weights", "shorten_last_layer"):
+            patched.setattr(f"unbag.inference.transformer.{name}", lambda *_: False)
+        return TransformerPredictor.load(folder, **options)
+
+
+@pytest.mark.parametrize(
+    ("kind", "dtype", "last_layer"),
+    [
+        ("bert", "float32", "first-token"),
+        ("bert", "bfloat16", "first-token"),
+        ("roberta", "float32", "first-token"),
+        ("electra", "float32", "first-token"),
+        ("mpnet", "float32", "none"),  # an unknown architecture
+    ],
+)
+def test_output_equals_plain_network(make_model, monkeypatch, kind, dtype, last_layer):
+    mkldnn = torch.backends.mkldnn.is_available()
+    if not mkldnn or (dtype == "bfloat16" and not torch.ops.mkldnn._is_mkldnn_bf16_supported()):
+        # Simulate the packed layout with the plain one for a dtype that this processor does not support.
+        monkeypatch.setattr(f"{OPTIMIZATIONS}._packed", lambda weight, rows: weight.clone())
+        monkeypatch.setattr(f"{OPTIMIZATIONS}._product", torch.nn.functional.linear)
+    fast = TransformerPredictor.load(make_model(kind), dtype=dtype)
+    plain = load_plain_predictor(monkeypatch, make_model(kind), dtype=dtype)
+    assert (fast.identity["weight_layout"], fast.identity["last_layer"]) == ("packed", last_layer)
+    assert (plain.identity["weight_layout"], plain.identity["last_layer"]) == ("plain", "none")
+    expected = plain.predict(PREMISES, HYPOTHESES)  # one batch with padding
+    assert np.ptp(expected, axis=0).max() > 0.05, "all pairs look alike to this model, so this test would show nothing"
+    atol = 1e-5 if dtype == "float32" else 2e-2
+    np.testing.assert_allclose(fast.predict(PREMISES, HYPOTHESES), expected, atol=atol)
+    sizes = [sum(weights.numel() for weights in each.model.parameters()) for each in (fast, plain)]
+    assert sizes[0] == sizes[1]
+
+
+def test_unsupported_dtype_leaves_model_plain(make_model, monkeypatch):
+    def no_instructions(weight, rows):
+        raise RuntimeError("mkldnn_reorder_linear_weight: bf16 path needs the cpu support avx_ne_convert or avx512bw")
+
+    assert TransformerPredictor.load(make_model(), dtype="float16").identity["weight_layout"] == "plain"
+    monkeypatch.setattr(f"{OPTIMIZATIONS}._packed", no_instructions)
+    predictor = TransformerPredictor.load(make_model(), dtype="bfloat16")
+    assert predictor.identity["weight_layout"] == "plain"
+    assert not any(isinstance(module, PackedLinear) for module in predictor.model.modules())
+    assert np.isfinite(predictor.predict(PREMISES, HYPOTHESES)).all()
+
+
+def test_modified_network_is_unchanged(make_model, monkeypatch):
+    """A pooler that reads all tokens, or weights directly, is detected by a comparison of the logits."""
+    model = load_plain_predictor(monkeypatch, make_model()).model
+    pooler, layer = model.bert.pooler, model.bert.encoder.layer[-1]
+    inputs = {
+        "input_ids": torch.tensor([[2, 7, 8, 3], [2, 9, 3, 0]]),
+        "attention_mask": torch.tensor([[1] * 4, [1, 1, 1, 0]]),
+    }
+    dense = pooler.dense
+    pooler.forward = lambda hidden: torch.nn.functional.linear(hidden[:, 0], pooler.dense.weight)
+    assert not pack_linear_weights(model, inputs, 100)
+    pooler.forward = lambda hidden: hidden.mean(dim=1)
+    assert not shorten_last_layer(model, inputs)
+    assert (pooler.dense, model.bert.encoder.layer[-1]) == (dense, layer)
+    assert model(**inputs).logits.isfinite().all()

@@ -7,12 +7,11 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
-from typer.testing import CliRunner
 
 from tests.baselines.wordnet.tiny_lexicon import TinyLexicon
+from tests.cli.test_options import run_unbag
 from tests.models.conftest import tiny_model
 from tests.training.conftest import write_pairs
-from unbag import cli
 from unbag.api import evaluate
 from unbag.baselines.lexical import embeddings
 from unbag.challenge_sets import results
@@ -157,7 +156,7 @@ def test_relation_features_use_tagger_and_wordnet(wordnet, pipeline, tmp_path):
 
 
 def test_command_lists_all_architectures():
-    listed = json.loads(CliRunner().invoke(cli.app, ["models", "--json"], catch_exceptions=False).stdout)
+    listed = json.loads(run_unbag("models", "--json").stdout)
     assert [each["name"] for each in listed] == list(ARCHITECTURES)
     assert all(each["paper"] and each["sees"] and each["parameters"] > 100_000 for each in listed)
 

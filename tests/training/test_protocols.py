@@ -8,12 +8,12 @@ import datasets
 import numpy as np
 import pyarrow as pa
 import pytest
-from typer.testing import CliRunner
 
+from tests.cli.test_options import run_unbag
 from tests.factories import render
 from tests.fake_hub.client_process import runs_in
 from tests.training.conftest import PAIRS
-from unbag import challenge_sets, cli
+from unbag import challenge_sets
 from unbag.baselines.natlog.relations import Relation
 from unbag.challenge_sets.perturbations import sicck
 from unbag.challenge_sets.request import BuiltSet, SetRequest
@@ -222,10 +222,10 @@ def test_model_with_other_labels_is_rejected_before_training(validate, make_mode
 )
 def test_official_pairs_are_cross_validated_by_command(shared, tiny_bert, tmp_path, empty_caches, protocol, by_seed):
     file = shared / "data/sicck/SICCK-Ground-Truth-apr24.csv"
-    told = ["--model", str(tiny_bert), "--output-dir", str(tmp_path / "out"), "--official-file", str(file)]
+    told = ["--model", tiny_bert, "--output-dir", tmp_path / "out", "--official-file", file]
     told += f"--folds 2 --max-steps 1 --seeds 1 --protocol {protocol}".split()
-    shown = CliRunner(env={"COLUMNS": "80"}).invoke(cli.app, ["train", "kfold", *told], catch_exceptions=False)
-    assert shown.exit_code == 0
+    shown = run_unbag("train", "kfold", *told, COLUMNS="80")
+    assert shown.exit_code == 0, shown.output
     assert "existential" in shown.output
     assert max(map(len, shown.output.splitlines())) <= 80 or str(tmp_path) in shown.output.splitlines()[-1]
     done = json.loads((tmp_path / "out/kfold.json").read_text())

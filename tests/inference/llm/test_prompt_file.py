@@ -1,10 +1,12 @@
-"""Tests of users' prompts: template files, answer words, JSON, and the spread over several prompts."""
+"""Tests of the default prompt and of prompt files, of reading answers, and of the spread over several prompts."""
 
 import json
 import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.cli.test_options import run_unbag
 from tests.factories import QUICK
@@ -12,8 +14,10 @@ from unbag.challenge_sets import results
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.evaluation.model_loading import list_variants
 from unbag.evaluation.prompt_spread import compute_prompt_spreads
+from unbag.inference.label_probe import PAIRS as PROBE_PAIRS
 from unbag.inference.llm.prompt_file import PromptError, PromptFile, choose_prompt
-from unbag.inference.llm.prompts import DEFAULT_WORDS
+from unbag.inference.llm.prompts import DEFAULT_WORDS, EXAMPLES, INSTRUCTION, DefaultPrompt
+from unbag.inference.llm.reading import compute_label_probabilities, parse_label
 from unbag.reports.reproduce import build_reproduce_command
 
 BODY = "Premise: {{ premise }}\nHypothesis: {{ hypothesis }}\nAnswer Yes, Maybe or No."
@@ -136,3 +140,43 @@ def test_command_with_several_prompts_reports_spread_and_abstentions(endpoint, t
     command = build_reproduce_command(found[1]).command
     assert command.startswith("unbag evaluate endpoint:tiny ")
     assert f"--prompt {prompts[1]}" in command
+
+
+def test_few_shot_examples_are_not_in_label_probe():
+    probed = {side for pair in PROBE_PAIRS["en"] for side in pair[:2]}
+    assert not probed & {side for example in EXAMPLES for side in example[:2]}
+
+
+def test_text_and_conversation_have_same_content():
+    text = DefaultPrompt(3).build_text("A dog runs.", "It moves.")
+    turns = DefaultPrompt(3).build_messages("A dog runs.", "It moves.")
+    assert [turn["role"] for turn in turns] == ["user", "assistant"] * 3 + ["user"]
+    assert text.startswith(INSTRUCTION)
+    assert turns[0]["content"].startswith(INSTRUCTION)
+    assert text.count("Premise:") == sum(turn["content"].count("Premise:") for turn in turns) == 4
+    for premise, hypothesis, label in EXAMPLES[:3]:
+        assert f"Premise: {premise}\nHypothesis: {hypothesis}\nAnswer: {DEFAULT_WORDS[label][0]}\n" in text
+        at = next(i for i, turn in enumerate(turns) if premise in turn["content"])
+        assert turns[at + 1]["content"] == DEFAULT_WORDS[label][0]
+    assert text.endswith("Premise: A dog runs.\nHypothesis: It moves.\nAnswer:")
+    assert turns[-1]["content"] == "Premise: A dog runs.\nHypothesis: It moves."
+
+
+def test_probabilities_are_normalized_over_words():
+    top = [("Yes", math.log(0.5)), (" yes", math.log(0.1)), ("No", math.log(0.2)), ("May", math.log(0.1)), ("I", -3)]
+    assert compute_label_probabilities(top) == pytest.approx([6 / 9, 1 / 9, 2 / 9])
+    assert compute_label_probabilities([("The", math.log(0.6)), ("Yes", math.log(0.4))]) is None
+    assert compute_label_probabilities([("", 0.0), (" ", 0.0), ("Yesterday", 0.0)]) is None
+
+
+@settings(max_examples=50)
+@given(st.lists(st.tuples(st.text(max_size=6), st.floats(max_value=0, allow_nan=False)), max_size=20))
+def test_probabilities_sum_to_one_or_are_none(top):
+    found = compute_label_probabilities(top)
+    assert found is None or (sum(found) == pytest.approx(1) and min(found) >= 0)
+
+
+@settings(max_examples=50)
+@given(st.text())
+def test_parse_label_accepts_any_text(text):
+    assert parse_label(text) in (*LABELS, None)
