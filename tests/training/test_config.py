@@ -45,7 +45,6 @@ def test_invalid_combinations_are_all_reported():
         (TrainConfig, {"language": "xx"}, "expected a language code such as ar, bg, de,"),
         (TrainConfig, {"columns": ("premise",)}, "expected --columns premise=…,hypothesis=…,label=…, got 'premise'"),
         (TrainConfig, {"labels": ("neutral",)}, "--labels: expected a file in --corpus or --validation, got only"),
-        (TrainConfig, {"corpus": ("snli=many",)}, "expected a weight above 0 after snli=, got 'many'"),
         (HexConfig, {"warm_start": 500}, "--warm-start: expected a number from 0 to less than 1, got 500"),
         (find_recipe("max_entropy"), {"word_order": "permuted"}, "--word-order: expected natural with --alpha, got"),
         (DebiasConfig, {"bias": "magic"}, "--bias: expected lexical, hypothesis, both, self or a folder, got '"),

@@ -51,18 +51,6 @@ def wait_for_training(processes):
     return int(found[1]) if found else 0
 
 
-def kill_after_checkpoint(processes, out, step):
-    """Kill a run once it has written the checkpoint of a step."""
-    wanted = out.with_name(f"{out.name}.unfinished") / "checkpoints" / f"checkpoint-{step}" / "checksums.json"
-    wait_until(wanted.exists, *processes, every=0.001)
-    time.sleep(random.uniform(0, 0.03))
-    for process in processes:
-        process.kill()
-    for process in processes:
-        process.wait()
-    assert not out.exists()
-
-
 @pytest.fixture(scope="module")
 def single_process_model(tmp_path_factory, pretrained, start_training):
     """Train in one process. Return the file of the weights."""
@@ -74,7 +62,14 @@ def single_process_model(tmp_path_factory, pretrained, start_training):
 @pytest.mark.nightly
 def test_run_resumes_with_other_number_of_processes(tmp_path, pretrained, start_training, single_process_model):
     out = tmp_path / "out"
-    kill_after_checkpoint(start_training(pretrained, out, processes=2), out, 8)
+    processes = start_training(pretrained, out, processes=2)
+    wait_until((tmp_path / "out.unfinished/checkpoints/checkpoint-8/checksums.json").exists, *processes, every=0.001)
+    time.sleep(random.uniform(0, 0.03))
+    for process in processes:
+        process.kill()
+    for process in processes:
+        process.wait()
+    assert not out.exists()
     assert wait_for_training(start_training(pretrained, out)) >= 8, "it began anew"
     assert has_close_weights(load_file(single_process_model), load_file(out / "model.safetensors"), 1e-3)
 
