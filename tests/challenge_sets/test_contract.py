@@ -39,15 +39,13 @@ NAMES = [*challenge_sets.list_set_names(), "capitals", "repeated"]
 
 
 @pytest.fixture(autouse=True)
-def _small_corpus(tmp_path, monkeypatch, installed_package):
+def _small_corpus(tmp_path, monkeypatch, empty_caches, installed_package):
     """Provide pairs, word vectors and empty caches in the working directory."""
     lines = (GOLDEN / "train.jsonl").read_bytes().splitlines(keepends=True)
     (tmp_path / "train.jsonl").write_bytes(b"".join(lines))
     (tmp_path / "few.jsonl").write_bytes(b"".join(lines[:20]))
     (tmp_path / "words.txt").write_text(build_word_vectors(), encoding="utf-8")
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     monkeypatch.setattr("unbag.scoring.skill.MIN_LABEL_ROWS", 1)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     monkeypatch.chdir(tmp_path)
 
 

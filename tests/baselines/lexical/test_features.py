@@ -75,9 +75,8 @@ def test_unsuitable_pipeline_or_language_raises(monkeypatch):
         WordSelector("any", "zh", BY_TYPE)
 
 
-def test_words_of_figure_2_are_selected(pipeline, tmp_path, monkeypatch):
+def test_words_of_figure_2_are_selected(pipeline, empty_caches):
     """All words that are features in Figure 2 of Nie et al. are content words for the tagger."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert Tagger(pipeline).fine >= lexical_words.PENN
     sentences = [
         "Two people are sitting in a station.",
@@ -149,10 +148,9 @@ def test_matrix_ignores_words_outside_vocabulary():
 
 @pytest.mark.nightly
 @pytest.mark.slow
-def test_scores_agree_with_figure_2(shared, pipeline, tmp_path, monkeypatch):
+def test_scores_agree_with_figure_2(shared, pipeline, monkeypatch, empty_caches):
     """The model of the paper is fitted to SNLI and MNLI, this one to a sample, so the third feature is not compared."""
     [path] = (shared / "hub" / "datasets" / CORPORA["snli"].hub_id).glob("*/train-*.parquet")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(
         fitting, "open_training_sources", lambda names, language: [open_data(path, labels=CORPORA["snli"].labels)]
     )

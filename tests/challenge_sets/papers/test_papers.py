@@ -123,11 +123,6 @@ def test_counterpart_is_of_same_corpus():
     assert first.value == pytest.approx(0.5273)
 
 
-def test_column_without_fractions_is_rejected():
-    with pytest.raises(ValueError, match=r"Table 4: expected a column of shares"):
-        papers.get_paper_table("Glockner et al. 2018", "4").read_shares("pairs")
-
-
 def test_table_fits_terminal_and_keeps_all_cells():
     for table in TABLES:
         shown = render(build_paper_view(table))
