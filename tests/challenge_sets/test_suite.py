@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from tests.factories import QUICK
 from tests.fork_server import PYTHON
+from tests.golden.outputs import answers
 from unbag import challenge_sets, cli, evaluate
 from unbag.challenge_sets import loading, results, selection
 from unbag.challenge_sets.failures import EvaluationFailure
@@ -16,18 +17,12 @@ from unbag.challenge_sets.request import SetRequest, build_requested_set
 from unbag.cli.options import PairOptions, build_selected_requests
 from unbag.cli.output import print_failures
 from unbag.data.downloads import MissingFileError
-from unbag.data.labels import LABELS
 from unbag.evaluation.evaluator import evaluate_all
 from unbag.evaluation.outcome import EvaluationCallbacks
 from unbag.utils.options import OptionError
 
 pytestmark = pytest.mark.usefixtures("empty_caches")
 DATA = QUICK["data"]
-
-
-def predict_from_letters(premises, hypotheses):
-    """Return labels by the letters of a pair, which do not depend on word order."""
-    return [LABELS[sum(map(ord, p + h)) % 3] for p, h in zip(premises, hypotheses, strict=True)]
 
 
 def test_suite_contains_every_set_ordered_by_cost():
@@ -62,12 +57,12 @@ def test_failed_set_and_failed_model_do_not_stop_others(tmp_path):
     callbacks = EvaluationCallbacks(
         on_set=taken_up.append, on_result=lambda result: seen.append(result.set), on_failure=failures.append
     )
-    models = [raise_error, predict_from_letters]
+    models = [raise_error, answers]
     outcome = evaluate_all(models, requests, output_dir=tmp_path / "out", keep_going=True, callbacks=callbacks)
     assert list(dict.fromkeys(taken_up)) == ["plain", "permuted", "swapped"]
     stored = results.read_results(tmp_path / "out" / "results.json")
     assert seen == [each.set for each in outcome.results] == [each.set for each in stored] == ["plain", "swapped"]
-    assert {each.model["name"] for each in outcome.results} == {"predict_from_letters"}
+    assert {each.model["name"] for each in outcome.results} == {"answers"}
     assert failures == list(outcome.skipped)
     by_set = {failure.set: failure for failure in failures}
     assert len(by_set) == len(failures) == 3
@@ -77,13 +72,13 @@ def test_failed_set_and_failed_model_do_not_stop_others(tmp_path):
     expected = "raise_error: expected a prediction for each of 30 pairs, got RuntimeError: out of memory at "
     assert expected in by_set["plain"].reason
     with pytest.raises(ValueError, match="none of the pairs are suitable"):
-        evaluate_all([predict_from_letters], requests[1:2], output_dir=tmp_path / "strict")
+        evaluate_all([answers], requests[1:2], output_dir=tmp_path / "strict")
 
 
 def test_python_evaluates_suite_by_default_with_warnings(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(selection, "list_suite_sets", lambda **_: ["plain", "permuted", "swapped"])
     options = {"min_words": 60}
-    report = evaluate(predict_from_letters, options=options, output_dir=tmp_path / "out", **QUICK)
+    report = evaluate(answers, options=options, output_dir=tmp_path / "out", **QUICK)
     assert [result.set for result in report] == ["plain", "swapped"]
     assert [each.set for each in report.skipped] == ["permuted"]
     assert results.read_results_with_skipped(tmp_path / "out" / results.FILE)[1] == report.skipped
