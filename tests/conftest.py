@@ -46,9 +46,10 @@ def _freeze_imported_objects():
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _lower_size_limits():
-    """Disable the lexical baseline and lower the minimum number of gold labels to ten, since tests have few pairs."""
+def _lower_size_limits(tmp_path_factory):
+    """Disable the lexical baseline, require ten rows per label, since tests have few pairs, and use an empty cache."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path_factory.mktemp("datasets"))
         patch.setattr("unbag.evaluation.lexical_baseline.PAIRS", {})
         patch.setattr("unbag.scoring.skill.MIN_LABEL_ROWS", 10)
         yield
@@ -59,6 +60,20 @@ def empty_caches(tmp_path, monkeypatch):
     """Use empty caches of unbag and of `datasets`."""
     monkeypatch.setenv("UNBAG_CACHE", str(tmp_path / "caches" / "unbag"))
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "caches" / "datasets")
+
+
+@pytest.fixture
+def working_folder(empty_caches, tmp_path, monkeypatch):
+    """Change to a folder with nine pairs in `pairs.csv` and the model `always:predict`, with empty caches."""
+    rows = [
+        f"The {who} dog over there sees a {what} on the road.,The {who} animal there sees some {what} just now.,{label}"
+        for who in ("big", "small", "brown")
+        for what, label in (("cat", "entailment"), ("bone", "neutral"), ("car", "contradiction"))
+    ]
+    (tmp_path / "pairs.csv").write_text("\n".join(["premise,hypothesis,label", *rows]) + "\n")
+    (tmp_path / "always.py").write_text("def predict(premises, hypotheses):\n    return ['neutral'] * len(premises)\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 @pytest.fixture(scope="session")

@@ -9,8 +9,8 @@ import threading
 import pytest
 import typer
 from rich.console import Console
-from typer.testing import CliRunner
 
+from tests.factories import run_unbag
 from unbag import cli
 from unbag.challenge_sets import request, results
 from unbag.challenge_sets.failures import EvaluationFailure
@@ -20,19 +20,6 @@ from unbag.cli import evaluate, output, progress, push
 from unbag.cli import options as request_options
 from unbag.evaluation.lexical_baseline import FITTING
 from unbag.evaluation.outcome import EvaluationOutcome
-
-PAIRS = "premise,hypothesis,label\n" + "".join(
-    f"The {who} dog over there sees a {what} on the road.,The {who} animal there sees some {what} just now.,{label}\n"
-    for who in ("big", "small", "brown")
-    for what, label in (("cat", "entailment"), ("bone", "neutral"), ("car", "contradiction"))
-)
-
-
-@pytest.fixture
-def folder(tmp_path):
-    (tmp_path / "pairs.csv").write_text(PAIRS)
-    (tmp_path / "always.py").write_text("def predict(premises, hypotheses):\n    return ['neutral'] * len(premises)\n")
-    return tmp_path
 
 
 def test_import_loads_no_heavy_package():
@@ -46,20 +33,19 @@ def test_import_loads_no_heavy_package():
 
 
 @pytest.mark.slow
-def test_evaluate_user_function_prints_table_or_json(folder, monkeypatch, capsys):
-    monkeypatch.chdir(folder)
+def test_evaluate_user_function_prints_table_or_json(working_folder, capsys):
     command = "evaluate always:predict --sets permuted --data pairs.csv -o q=3 --output-dir out".split()
     assert cli.run(cli.app, command) == 0
     shown = capsys.readouterr().out
     assert "always:predict · Permuted · pairs.csv" in shown
     assert max(map(len, shown.splitlines())) <= 80, "the table should fit a terminal"
     assert "examples.json" in shown
-    assert (folder / "out" / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
-    assert (folder / "out" / "predictions").is_dir()
+    assert (working_folder / "out" / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert (working_folder / "out" / "predictions").is_dir()
     assert cli.run(cli.app, [*command, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     found, verdicts = told.pop("numbers"), told.pop("verdicts")
-    assert told == json.loads((folder / "out" / "results.json").read_text())
+    assert told == json.loads((working_folder / "out" / "results.json").read_text())
     assert set(verdicts) == {"always:predict"}
     omega = {each["number"]: each for each in found}["omega_max"]
     assert (omega["model"], omega["set"], omega["label"]) == ("always:predict", "permuted", "Ω_max")
@@ -72,12 +58,12 @@ POODLE = ("--premise", "a poodle is chasing a cat", "--hypothesis", "a dog is ch
 
 
 def test_natlog_prints_relations_and_countermodel():
-    shown = CliRunner().invoke(cli.app, ["natlog", "prove", *POODLE, "--modifier", "no", "--position", "both"])
+    shown = run_unbag("natlog", "prove", *POODLE, "--modifier", "no", "--position", "both")
     lines = shown.output.splitlines()
     assert lines[:4] == ["no poodle is chasing a cat", "no dog is chasing a cat", "", "reverse_entailment"]
     told = " ".join(shown.output.split())
     assert "s1 is poodle and dog, s2 is dog, o1 is cat; now s2 chasing o1. Not equivalence or forward" in told
-    shown = CliRunner().invoke(cli.app, ["natlog", "modify", *POODLE, "--json"])
+    shown = run_unbag("natlog", "modify", *POODLE, "--json")
     relations = {(pair["premise"], pair["hypothesis"]): pair["relation"] for pair in json.loads(shown.output)}
     assert relations["every poodle is chasing a cat", "every dog is chasing a cat"] == "reverse_entailment"
     assert relations["a poodle is chasing a cat", "a dog is never chasing a cat"] == "independence"
@@ -91,8 +77,8 @@ def test_natlog_prints_relations_and_countermodel():
     ],
 )
 def test_natlog_prove_invalid_option_is_rejected(options, words):
-    with pytest.raises(ValueError, match=words):
-        CliRunner().invoke(cli.app, ["natlog", "prove", *POODLE, *options], catch_exceptions=False)
+    done = run_unbag("natlog", "prove", *POODLE, *options)
+    assert re.search(words, str(done.exception))
 
 
 @pytest.mark.parametrize(
@@ -102,12 +88,9 @@ def test_natlog_prove_invalid_option_is_rejected(options, words):
         ["evaluate", "m", "--cross-domain", "--full"],
         ["evaluate", "m", "--train-data", "snli"],
         ["evaluate", "majority", "--sets", "plain", "--price-in", "1"],
-        ["evaluate", "m", "--corpus", "snli", "--data", "a.csv"],
         ["build", "permute", "--output", "a.parquet"],
-        ["sets", "permute"],
         ["speed", "m", "--batch-tokens", "0"],
         ["models", "init", "dan", "--output-dir", "a", "--corpus", "snli", "-o", "hidden_size=0"],
-        ["lexical", "fit", "--output-dir", "a", "--max-train-pairs", "0"],
         ["publish", "metric", "accuracy", "--repo-id", "org"],
     ],
 )
@@ -129,17 +112,14 @@ def test_wrong_usage_exits_with_2(arguments):
         (["lexical", "--corpus", "snli", "mnli", "sick"], "commas: --corpus snli,mnli", 2),
     ],
 )
-def test_evaluate_invalid_value_error_names_expectation(folder, arguments, words, code, monkeypatch, capsys):
-    monkeypatch.chdir(folder)
+def test_evaluate_invalid_value_error_names_expectation(working_folder, arguments, words, code, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "300")
     assert cli.run(cli.app, ["evaluate", *arguments]) == code
     assert words in capsys.readouterr().err
 
 
 @pytest.mark.slow
-def test_lexical_fit_and_score_agree_with_evaluate(folder, monkeypatch, capsys):
-    monkeypatch.chdir(folder)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+def test_lexical_fit_and_score_agree_with_evaluate(working_folder, capsys):
     options = "--train-data pairs.csv --pipeline all --l2 1 --output-dir mine".split()
     assert cli.run(cli.app, ["lexical", "fit", *options]) == 0
     assert "mine: 9 pairs" in capsys.readouterr().out
@@ -157,23 +137,21 @@ def test_lexical_fit_and_score_agree_with_evaluate(folder, monkeypatch, capsys):
     assert re.search(r"car\S* (… )?→ contradiction", shown), shown
     evaluated = "evaluate ./mine --sets plain --data pairs.csv --output-dir out".split()
     assert cli.run(cli.app, evaluated) == 0
-    assert results.read_results(folder / "out" / "results.json")[0].scores["accuracy"].value == 1
+    assert results.read_results(working_folder / "out" / "results.json")[0].scores["accuracy"].value == 1
 
 
-def test_evaluate_offline_rejects_remote_endpoint_only(folder, monkeypatch):
-    monkeypatch.chdir(folder)
+def test_evaluate_offline_rejects_remote_endpoint_only(working_folder, monkeypatch):
     monkeypatch.setattr("unbag.utils.offline.enable_offline_mode", lambda: None)
     monkeypatch.setattr("time.sleep", lambda seconds: None)  # skips the retry delays, which take half a minute
     asked = ["evaluate", "always:predict", "endpoint:tiny", "--offline", "--sets", "plain", "--data", "pairs.csv"]
-    refused = CliRunner(env={"COLUMNS": "300"}).invoke(cli.app, [*asked, "--base-url", "https://example.org/v1"])
+    refused = run_unbag(*asked, "--base-url", "https://example.org/v1")
     assert refused.exit_code == 2
     assert "endpoint:tiny: expected a local model with --offline, got an endpoint" in refused.output
-    here = CliRunner().invoke(cli.app, [*asked, "--base-url", "http://127.0.0.1:9/v1"])
+    here = run_unbag(*asked, "--base-url", "http://127.0.0.1:9/v1")
     assert "cannot reach http://127.0.0.1:9/v1" in str(here.exception), "a server on this machine needs no network"
 
 
-def test_build_set_option_is_parsed_and_validated(folder, monkeypatch, capsys):
-    monkeypatch.chdir(folder)
+def test_build_set_option_is_parsed_and_validated(working_folder, capsys):
     pairs = ["--data", "pairs.csv", "--output", "a.parquet"]
     assert cli.run(cli.app, ["build", "permuted", *pairs, "-o", "q=2", "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
@@ -184,6 +162,11 @@ def test_build_set_option_is_parsed_and_validated(folder, monkeypatch, capsys):
         (["permuted", *pairs, "-o", "size=3"], "seed; run `unbag sets permuted` for their meanings"),
         (["permuted", *pairs, "-o", "q"], "expected -o NAME=VALUE, got 'q'"),
         (["swapped", *pairs, "-o", "q=3"], "no option 'q'; swapped has none; run `unbag sets swapped`"),
+        (["permuted", *pairs, "-o", "q=2", "-o", "q=3"], "q: expected one value, got two"),
+        (
+            ["permuted", "--corpus", "snli,mnli", "--output", "a.parquet"],
+            "--corpus: expected one corpus, got snli, mnli",
+        ),
         (
             ["sicck", "--output", "a.parquet", "--official-file", "b.csv", "-o", "file=a.csv"],
             "expected one of --official-file and -o file=…, got both",
@@ -194,12 +177,11 @@ def test_build_set_option_is_parsed_and_validated(folder, monkeypatch, capsys):
 
 
 def test_set_option_is_parsed_by_type():
-    made = request_options.PairOptions(
-        corpus=["sick"], seed=7, set_option=["wordnet=true", "train_data=snli, mnli", "min_lms=.5", "mode=hypothesis"]
-    )
+    given = ["wordnet=true", "train_data=snli, mnli", "train_data=sick", "min_lms=.5", "mode=hypothesis"]
+    made = request_options.PairOptions(corpus=["sick"], seed=7, set_option=given)
     breaking, cs, permuted = made.build_requests(["breaking_nli", "cs_lambda", "permuted"])
-    assert breaking.options == {"wordnet": True, "train_data": ("snli", "mnli"), "seed": 7}
-    assert cs.options == {"train_data": ("snli", "mnli"), "min_lms": 0.5, "seed": 7}
+    assert breaking.options == {"wordnet": True, "train_data": ("snli", "mnli", "sick"), "seed": 7}
+    assert cs.options == {"train_data": ("snli", "mnli", "sick"), "min_lms": 0.5, "seed": 7}
     assert permuted.config == "sick-test-hypothesis", "an option that is part of a config's name selects it"
     own = request_options.PairOptions(seed=7, set_option=["seed=3"])
     [request] = own.build_requests(["permuted"])
@@ -207,11 +189,11 @@ def test_set_option_is_parsed_by_type():
 
 
 def test_sets_lists_sets_or_options():
-    assert "sinha" in CliRunner().invoke(cli.app, ["sets"]).stdout.lower()
-    shown = CliRunner().invoke(cli.app, ["sets", "resnli"]).stdout
+    assert "sinha" in run_unbag("sets").stdout.lower()
+    shown = run_unbag("sets", "resnli").stdout
     assert "a whole number of at" in shown
     assert "--sets resnli -o test_size=1000 " in shown
-    shown = CliRunner().invoke(cli.app, ["sets", "swapped"]).stdout
+    shown = run_unbag("sets", "swapped").stdout
     assert shown.startswith("Swapped: ")
     assert "The set has no options." in shown
 
@@ -233,7 +215,7 @@ def test_train_error_names_options_as_typed(capsys, monkeypatch):
     ],
 )
 def test_argument_given_as_option_is_explained(command, option, argument):
-    done = CliRunner(env={"COLUMNS": "200"}).invoke(cli.app, [*command.split(), option, "x"], prog_name="unbag")
+    done = run_unbag(*command.split(), option, "x")
     assert done.exit_code == 2
     name = option.partition("=")[0]
     usage = {"check": "MODEL|RUN", "models interpolate": "A B [MODEL ...]"}.get(command, argument)
@@ -284,10 +266,9 @@ run(app, [])
     assert "secret" not in line
 
 
-def test_built_in_model_precedes_folder_with_results(folder, monkeypatch, capsys, caplog):
-    monkeypatch.chdir(folder)
-    (folder / "majority").mkdir()
-    (folder / "majority" / "results.json").write_text("{}")
+def test_built_in_model_precedes_folder_with_results(working_folder, monkeypatch, capsys, caplog):
+    (working_folder / "majority").mkdir()
+    (working_folder / "majority" / "results.json").write_text("{}")
     command = "check majority --min plain:accuracy=0 --data pairs.csv --train-data pairs.csv --no-lexical-baseline"
     assert cli.run(cli.app, [*command.split(), "--no-shuffled"]) == 0, capsys.readouterr().err
     assert "majority: the built-in model; pass ./majority for the model in the folder of this name" in caplog.text

@@ -5,44 +5,24 @@ import json
 import pytest
 import typer
 import yaml
-from typer.testing import CliRunner
 
+from tests.factories import run_unbag
 from unbag import cli
 from unbag.challenge_sets import results
 from unbag.cli import config_file
-from unbag.data.labels import LABELS
-
-
-@pytest.fixture
-def working_folder(empty_caches, tmp_path, monkeypatch):
-    """Create a working folder with pairs and a model."""
-    rows = [
-        f"The {who} dog over there sees a {what} on the road.,The {who} animal there sees some {what} just now.,{label}"
-        for who in ("big", "small", "old")
-        for what, label in zip(("cat", "bone", "car"), LABELS, strict=True)
-    ]
-    (tmp_path / "pairs.csv").write_text("\n".join(["premise,hypothesis,label", *rows]))
-    model = "def predict(premises, hypotheses):\n    return ['neutral'] * len(premises)\n"
-    (tmp_path / "always_neutral.py").write_text(model)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def run_unbag(*arguments):
-    return CliRunner(env={"COLUMNS": "200"}).invoke(cli.app, list(arguments), catch_exceptions=False)
 
 
 def test_run_yaml_reproduces_run(working_folder):
     """A quiet run prints the table of a single set, or the summary of several sets."""
     options = "--data pairs.csv --sets plain,permuted -o q=2 --seed 0 -q --num-proc 2".split()
-    first = run_unbag("evaluate", "always_neutral:predict", *options)
+    first = run_unbag("evaluate", "always:predict", *options)
     assert first.exit_code == 0, first.output
     assert ("accuracy [95 %]" in first.output, "Verdict:" in first.output) == (False, True)
     [folder] = working_folder.glob("runs/*/*-pairs.csv-*")
     left = (folder / "run.yaml").read_text()
     assert left.startswith("# unbag evaluate --config run.yaml\n")
     assert yaml.safe_load(left) == {
-        "models": ["always_neutral:predict"],
+        "models": ["always:predict"],
         "sets": ["plain", "permuted"],
         "data": "pairs.csv",
         "seed": 0,  # equals False in Python
@@ -57,7 +37,7 @@ def test_run_yaml_reproduces_run(working_folder):
     assert (folder / results.FILE).read_bytes() == before
     assert (folder / "run.yaml").read_text() == left
     assert len(list(working_folder.glob("runs/*/*-pairs.csv-*"))) == 1
-    one = run_unbag("evaluate", "always_neutral:predict", "--data", "pairs.csv", "--sets", "plain", "--quiet")
+    one = run_unbag("evaluate", "always:predict", "--data", "pairs.csv", "--sets", "plain", "--quiet")
     assert ("accuracy [95 %]" in one.output, "Verdict:" in one.output) == (True, True)
 
 
@@ -67,12 +47,12 @@ OPTIONS = [param for param in EVALUATE.params if getattr(param, "is_flag", None)
 
 def test_config_command_line_takes_precedence(working_folder):
     (working_folder / "run.yaml").write_text(
-        "models: [always_neutral:predict]\ndata: pairs.csv\nsets: plain, permuted\nmax-examples: 5\n"
+        "models: [always:predict]\ndata: pairs.csv\nsets: plain, permuted\nmax-examples: 5\n"
         "set-option: {q: 4}\nlabel-map: [neutral, entailment, contradiction]\ntrust-labels: true\n"
     )
     given = EVALUATE.make_context("evaluate", ["--config", "run.yaml"]).params
     expected = {
-        "models": ["always_neutral:predict"],
+        "models": ["always:predict"],
         "sets": ["plain", "permuted"],
         "max_examples": 5,
         "set_option": ["q=4"],

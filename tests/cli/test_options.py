@@ -11,14 +11,9 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import unbag
-from tests.factories import build_result, write_run
+from tests.factories import build_result, run_unbag, write_run
 from unbag import cli
 from unbag.cli import output, typer_utils
-from unbag.cli.options import PairOptions
-
-
-def run_unbag(*arguments, **env):
-    return CliRunner(env={"COLUMNS": "200", **env}).invoke(cli.app, list(map(str, arguments)))
 
 
 def iter_commands(command=get_command(cli.app), path=()):  # noqa: B008
@@ -38,18 +33,6 @@ def test_every_list_option_accepts_commas():
                 assert param.callback is not None, f"{path} {param.name}: takes no commas"
                 found.add(param.name)
     assert {"sets", "train_data", "labels", "columns", "label_map", "results", "config", "compare_with"} <= found
-
-
-def test_only_list_set_options_can_be_repeated():
-    made = PairOptions(corpus=["sick"], set_option=["train_data=snli", "train_data=mnli,sick", "min_lms=.5"])
-    [request] = made.build_requests(["cs_lambda"])
-    assert request.options["train_data"] == ("snli", "mnli", "sick")
-    done = run_unbag("build", "permuted", "-o", "q=2", "-o", "q=3", "--output", "a.parquet")
-    assert done.exit_code == 2
-    assert "q: expected one value, got two" in done.output
-    several = run_unbag("build", "permuted", "--corpus", "snli,mnli", "--output", "a.parquet")
-    assert several.exit_code == 2
-    assert "--corpus: expected one corpus, got snli, mnli" in several.output
 
 
 def test_lists_accept_several_values_in_all_forms(monkeypatch):

@@ -7,17 +7,17 @@ import json
 import re
 import shutil
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import datasets
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tests.docs.blocks import PAGES
+from tests.factories import write_corpus, write_table
 from tests.fake_hub.storage import PINS
 from unbag.baselines.lexical import embeddings
 from unbag.challenge_sets.perturbations import sicck
@@ -80,9 +80,10 @@ def write_hub(root: Path, shared: Path, models: Mapping[str, Path]) -> dict[tupl
         models: a model folder by kind: classifier, one_output, encoder and lm.
     """
     pins = {}
+    english = {split: list(demo.iter_demo_pairs(split)) for split in demo.SPLITS}
     for name in CORPORA_OF_PAGES:
         corpus = CORPORA[name]
-        _write_corpus(root / "datasets" / corpus.hub_id, corpus)
+        write_corpus(root, corpus, {split: _select_pairs(corpus, split, english) for split in corpus.splits})
         pins["dataset", corpus.hub_id] = PINS["dataset", corpus.hub_id]
     for kind, name in (("datasets", "RobZamp/sick"), ("models", "spacy/en_core_web_sm")):
         (root / kind / name).parent.mkdir(parents=True, exist_ok=True)
@@ -111,38 +112,15 @@ def _choose_kind(name: str) -> str:
     return "encoder" if "PRETRAINED" in name or name.startswith("sentence-transformers") else "classifier"
 
 
-def _write_corpus(folder: Path, corpus: Corpus) -> None:
-    card = folder / "README.md"
-    folder.mkdir(parents=True, exist_ok=True)
-    configs = [f"- config_name: {corpus.config}", "  data_files:"]
-    english = {split: list(demo.iter_demo_pairs(split)) for split in demo.SPLITS}
-    for split in corpus.splits:
-        kind = "train" if split in corpus.train else "validation" if split in corpus.validation else "test"
-        size = LARGE[1] if corpus.name == LARGE[0] else SPLIT_SIZES[kind]
-        pairs = english["train" if kind == "train" else "validation"][500 * (kind == "test") :][:size]
-        rows = [(pair.premise, pair.hypothesis, pair.label) for pair in pairs]
-        if corpus.language != "en":
-            premise, hypothesis = _SENTENCES[corpus.language]
-            rows = [(premise.format(n=n), hypothesis.format(n=n), LABELS[n % 3]) for n in range(SPLIT_SIZES[kind])]
-        names = (corpus.premise, corpus.hypothesis, corpus.label)
-        table = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
-        table[corpus.label] = [corpus.labels.index(label) for label in table[corpus.label]]
-        (folder / corpus.config).mkdir(exist_ok=True)
-        pq.write_table(pa.table(table), folder / corpus.config / f"{split}.parquet")
-        configs += [f"  - split: {split}", f"    path: {corpus.config}/{split}.parquet"]
-    earlier = card.read_text().removeprefix("---\nconfigs:\n").removesuffix("---\n") if card.exists() else ""
-    card.write_text("\n".join(["---", "configs:", *configs, ""]) + earlier + "---\n")
-
-
-def _write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write rows in the format of the file's suffix."""
-    table = pa.Table.from_pylist(list(rows))
-    if path.suffix == ".jsonl":
-        table.to_pandas().to_json(path, orient="records", lines=True)
-    elif path.suffix == ".parquet":
-        pq.write_table(table, path)
-    else:
-        table.to_pandas().to_csv(path, index=False)
+def _select_pairs(corpus: Corpus, split: str, english: Mapping[str, list[Any]]) -> list[tuple[str, ...]]:
+    """Select pairs of the demonstration for a split, or build pairs in another language."""
+    kind = "train" if split in corpus.train else "validation" if split in corpus.validation else "test"
+    if corpus.language != "en":
+        premise, hypothesis = _SENTENCES[corpus.language]
+        return [(premise.format(n=n), hypothesis.format(n=n), LABELS[n % 3]) for n in range(SPLIT_SIZES[kind])]
+    size = LARGE[1] if corpus.name == LARGE[0] else SPLIT_SIZES[kind]
+    pairs = english["train" if kind == "train" else "validation"][500 * (kind == "test") :][:size]
+    return [(pair.premise, pair.hypothesis, pair.label) for pair in pairs]
 
 
 def _write_claims(path: Path, *, has_source: bool = False) -> None:
@@ -155,7 +133,7 @@ def _write_claims(path: Path, *, has_source: bool = False) -> None:
         gold = int(is_entailed) if has_source else words[is_entailed]
         row = {"document": pair.premise, "claim": pair.hypothesis, label: gold}
         rows.append(row | ({"source": pair.premise, "is_hallucinated": not is_entailed} if has_source else {}))
-    _write_rows(path, rows)
+    write_table(path, rows)
 
 
 def _write_pairs(path: Path) -> None:
@@ -167,7 +145,7 @@ def _write_pairs(path: Path) -> None:
         if path.stem == "notes":
             row = {"old": pair.premise, "new": pair.hypothesis, "conflict": int(pair.label == "contradiction")}
         rows.append(row)
-    _write_rows(path, rows)
+    write_table(path, rows)
 
 
 def save_encoder(classifier: Path, folder: Path) -> None:
@@ -250,7 +228,7 @@ def _write_predictions(path: Path) -> None:
             for row in rows:
                 archive.writestr(f"samples/{row['id']}_epoch_1.json", json.dumps(row))
     else:
-        _write_rows(path, rows)
+        write_table(path, rows)
 
 
 def write_function(path: Path, name: str) -> None:

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import unbag
-from tests.cli.test_options import run_unbag
-from tests.factories import ROWS, build_result, write_run
+from tests.factories import ROWS, build_result, run_unbag, write_run
 from unbag.challenge_sets import results
 from unbag.evaluation import comparison
 from unbag.scoring.significance import mcnemar_test, run_seed_test

@@ -10,8 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import unbag
-from tests.cli.test_options import run_unbag
-from tests.factories import score_file
+from tests.factories import run_unbag, score_file
 from unbag.challenge_sets.request import (
     SetRequest,
     build_requested_set,
@@ -38,13 +37,6 @@ from unbag.utils.storage import StorageFolder
 SUBJECTS = ["Two young dogs", "An old woman in black", "Three of the boys", "My tall neighbour from Spain"]
 ACTS = ["chase a red ball in the park", "wait for the last bus to town", "carry heavy boxes up the hill"]
 LABELS = ["entailment", "neutral", "contradiction"]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _isolated_cache(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path_factory.mktemp("cache"))
-        yield
 
 
 @pytest.fixture(scope="module")

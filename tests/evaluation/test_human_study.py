@@ -7,7 +7,7 @@ import numpy as np
 import pandas
 import pytest
 
-from tests.cli.test_options import run_unbag
+from tests.factories import run_unbag
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.predictions import build_predictions_from_labels
 from unbag.evaluation import human_study

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import unbag
-from tests.cli.test_options import run_unbag
+from tests.factories import run_unbag
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import build_requested_set
 from unbag.data.labels import LABELS

@@ -1,6 +1,5 @@
 """Tests of the scripts in `examples/`: for SLURM, for jobs of the Hub, and for the evaluation of well-known models."""
 
-import csv
 import importlib.util
 import json
 import os
@@ -15,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.blocks import parse_command
+from tests.factories import write_table
 from tests.fake_hub.accounts import ALICE, SAMPLE_TOKENS, Account
 from tests.fake_hub.running import running_hub
 from tests.fork_server import PYTHON
@@ -131,10 +131,9 @@ def test_unknown_job_is_rejected(tmp_path):
 @pytest.mark.nightly
 def test_shard_array_gives_results_of_one_process(tiny_bert, tmp_path, monkeypatch):
     monkeypatch.setattr("unbag.scoring.skill.MIN_LABEL_ROWS", 50)  # the value in the processes of the script
-    with (tmp_path / "pairs.csv").open("w", newline="") as file:
-        rows = ((pair.premise, pair.hypothesis, pair.label) for pair in islice(demo.iter_demo_pairs("validation"), 60))
-        csv.writer(file).writerows([("premise", "hypothesis", "label"), *rows])
-    evaluate = [str(tiny_bert), "--sets", "plain,swapped", "--data", str(tmp_path / "pairs.csv"), "--trust-labels"]
+    rows = [(pair.premise, pair.hypothesis, pair.label) for pair in islice(demo.iter_demo_pairs("validation"), 60)]
+    pairs = write_table(tmp_path / "pairs.csv", rows, ["premise", "hypothesis", "label"])
+    evaluate = [str(tiny_bert), "--sets", "plain,swapped", "--data", str(pairs), "--trust-labels"]
     evaluate.append("--no-lexical-baseline")
     done = run_script("slurm_evaluate.sh", 2, tmp_path / "out", *evaluate, programs=PROGRAMS, folder=tmp_path)
     logs = "\n".join(path.read_text() for path in tmp_path.glob("*.log"))

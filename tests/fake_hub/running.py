@@ -1,6 +1,8 @@
-"""Run the test Hub, and control it from any process.
+"""Run a small Hugging Face Hub for tests, served over HTTP to unmodified client libraries.
 
-with running_hub() as hub:
+On the command line: `python -m tests.fake_hub --help`. In a test, in any process: the fixtures of `fixtures.py`, or
+
+with running_hub(mount=folder) as hub:
     subprocess.run([sys.executable, "push.py"], env=hub.env(home=tmp_path, token=ALICE))
     assert not [request for request in hub.requests() if request.token_in_url]
 """

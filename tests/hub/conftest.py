@@ -1,44 +1,34 @@
-"""A writable Hub with a tiny SNLI of invented sentences at the revision that unbag reads."""
+"""A writable Hub with a tiny SNLI of invented sentences at the revision that unbag reads, and running Spaces."""
 
 import json
+import re
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
+from tests.factories import write_corpus
 from tests.fake_hub.accounts import ALICE
 from tests.fake_hub.fixtures import SHARED_HUB
 from tests.fake_hub.running import RunningHub, running_hub
 from tests.fork_server import PYTHON
 from unbag.data import demo
-from unbag.data.labels import LABELS
-
-_SIZES = {"train": 400, "validation": 90, "test": 60}
-_FILES = "".join(f"\n  - split: {split}\n    path: plain_text/{split}-*" for split in _SIZES)
-_CARD = f"---\nconfigs:\n- config_name: plain_text\n  data_files:{_FILES}\n---\n"
+from unbag.data.corpora import CORPORA
 
 
 def write_tiny_hub_files(root: Path) -> None:
     """Write the content of the Hub to a folder to mount."""
-    snli = root / "datasets" / "stanfordnlp" / "snli"
-    (snli / "plain_text").mkdir(parents=True)
-    (snli / "README.md").write_text(_CARD)
-    pairs = {split: list(demo.iter_demo_pairs(split)) for split in demo.SPLITS}
-    pairs["test"] = pairs["validation"][200:]
-    for split, n in _SIZES.items():
-        rows = [
-            {
-                "premise": pair.premise,
-                "hypothesis": pair.hypothesis,
-                "label": -1 if i == 7 else LABELS.index(pair.label),
-            }
-            for i, pair in enumerate(pairs[split][:n])
-        ]
-        pq.write_table(pa.Table.from_pylist(rows), snli / "plain_text" / f"{split}-00000-of-00001.parquet")
+    train, validation = (list(demo.iter_demo_pairs(split)) for split in ("train", "validation"))
+    splits = {"train": train[:400], "validation": validation[:90], "test": validation[200:260]}
+    rows = {
+        split: [(pair.premise, pair.hypothesis, "-" if n == 7 else pair.label) for n, pair in enumerate(pairs)]
+        for split, pairs in splits.items()
+    }
+    write_corpus(root, CORPORA["snli"], rows)
     if (SHARED_HUB / "models" / "spacy").is_dir():
         (root / "models").mkdir()
         (root / "models" / "spacy").symlink_to(SHARED_HUB / "models" / "spacy")
@@ -106,3 +96,43 @@ def run_without_unbag(requests: list[tuple[object, ...]], hub: RunningHub, home:
     answers = json.loads(done.stdout)
     assert answers.keys() == {repo for _, repo, _ in requests}
     return answers
+
+
+_START = """
+import runpy, sys
+sys.modules["unbag"] = None  # not installed
+sys.path.insert(0, ".")
+runpy.run_path("app.py", run_name="__main__")
+"""
+
+
+@contextmanager
+def running_app(folder: Path, environment: Mapping[str, str]) -> Iterator[str]:
+    """Run a Space as on the Hub, in its folder and without unbag, until the block ends. Yield its address."""
+    process = subprocess.Popen(
+        [sys.executable, "-u", "-c", _START],
+        cwd=folder,
+        env={**environment, "GRADIO_ANALYTICS_ENABLED": "False", "PYTHONPATH": ""},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert process.stdout is not None
+    try:
+        found, said = None, []
+        while found is None:
+            said.append(line := process.stdout.readline())
+            assert line, "the app did not start:\n" + "".join(said)
+            found = re.search(r"Running on local URL:\s+(\S+)", line)
+        yield found[1]
+    finally:
+        process.terminate()
+        process.communicate(timeout=10)
+
+
+def call_app(address: str, name: str, *arguments: object) -> Any:
+    """Call a function of a running app by its API name. Return its result, a tuple if there are several."""
+    from gradio_client import Client
+
+    client = Client(address, verbose=False, analytics_enabled=False, httpx_kwargs={"trust_env": False})
+    return client.predict(*arguments, api_name=f"/{name}")

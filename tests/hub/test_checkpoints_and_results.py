@@ -9,11 +9,10 @@ import pytest
 import yaml
 from huggingface_hub import HfApi, ModelCard, hf_hub_download, parse_eval_result_entries
 
-from tests.cli.test_options import run_unbag
+from tests.factories import SNLI, build_model_record, build_plain_result, run_unbag
 from tests.fake_hub.accounts import ALICE
 from tests.fake_hub.client_process import runs_in
 from tests.fork_server import PYTHON
-from tests.hub.synthetic_results import SNLI, build_model_record, build_plain_result
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import SetRequest
 from unbag.hub.benchmarks import merge_tasks

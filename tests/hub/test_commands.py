@@ -11,7 +11,7 @@ import pytest
 import typer
 from huggingface_hub import HfApi
 
-from tests.cli.test_options import run_unbag
+from tests.factories import run_unbag
 from tests.fake_hub.accounts import ALICE, ALICE_READS, BOB
 from tests.fork_server import PYTHON
 from tests.hub.conftest import Commands

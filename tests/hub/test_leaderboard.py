@@ -1,16 +1,13 @@
 """Tests of the leaderboard, a Space that reads a results dataset."""
 
-from pathlib import Path
-
 import pandas as pd
 import pytest
 from huggingface_hub import HfApi
 
+from tests.factories import build_plain_result, build_swapped_result
 from tests.fake_hub.accounts import ALICE
-from tests.fake_hub.running import RunningHub
 from tests.fork_server import PYTHON
-from tests.hub.running_app import ask, running_app
-from tests.hub.synthetic_results import build_plain_result, build_swapped_result
+from tests.hub.conftest import call_app, running_app
 from unbag.hub import results_dataset
 from unbag.hub.leaderboard_page import build_overview, build_results_table
 from unbag.hub.spaces import build_leaderboard_space
@@ -103,7 +100,7 @@ def test_build_overview_has_row_per_revision_of_model():
 
 
 @pytest.mark.nightly
-def test_leaderboard_space_runs_without_unbag(hub: RunningHub, tmp_path: Path):
+def test_leaderboard_space_runs_without_unbag(hub, tmp_path):
     api, repo = HfApi(hub.endpoint, token=ALICE), f"org/{results_dataset.NAME}"
     rows = results_dataset.build_result_rows([build_plain_result(), build_swapped_result()])
     file = results_dataset.merge_result_rows(rows, None)
@@ -113,7 +110,7 @@ def test_leaderboard_space_runs_without_unbag(hub: RunningHub, tmp_path: Path):
     PYTHON.run(*command, env=hub.env(tmp_path / "home", token=ALICE), check=True)
     folder = api.snapshot_download("org/unbag-leaderboard", repo_type="space", local_dir=tmp_path / "space")
     with running_app(folder, hub.env(tmp_path / "home")) as address:
-        count, summary, meanings, table = ask(address, "load")
+        count, summary, meanings, table = call_app(address, "load")
     score = build_swapped_result().scores["skill"]["score"].value
     assert count == "Results: 7. Models: 1. Sets: 2."
     assert summary["value"]["headers"] == ["model", "mean", "plain ↑", "swapped ↑"]

@@ -3,16 +3,14 @@
 import inspect
 import json
 from importlib import import_module
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from tests.factories import MINITREES, read_metric_example
 from tests.fake_hub.accounts import ALICE
-from tests.fake_hub.running import RunningHub
 from tests.fork_server import PYTHON
-from tests.hub.conftest import run_without_unbag
-from tests.hub.running_app import ask, running_app
+from tests.hub.conftest import call_app, run_without_unbag, running_app
 from unbag import challenge_sets, scripts
 from unbag.hub.metric_page import (
     build_score_table,
@@ -28,19 +26,6 @@ from unbag.scoring.nested import flatten_scores
 from unbag.scoring.swap_consistency import swap_consistency
 
 NAMES = scripts.list_script_folders("metrics")
-# The inputs of the metric function. The page of the Space takes values computed from them.
-MINITREES = {
-    "words": [["sleeps", "the", "cat"], ["cat", "the", "sleeps"]],
-    "tags": [["VERB", "DET", "NOUN"], ["NOUN", "DET", "VERB"]],
-    "original_words": [["the", "cat", "sleeps"]] * 2,
-    "original_tags": [["DET", "NOUN", "VERB"]] * 2,
-    "usual": {"cat": [0.0] * 5 + [0.6] + [0.0] * 9 + [0.4, 0.0]},
-    "accepted": [True, False],
-    "radius": 1,
-    "k": 2,
-}
-
-
 ONE = {"predictions": [1] * 2, "references": [1] * 2, "source_id": ["a"] * 2, "swapped": [False, True]}
 
 
@@ -48,27 +33,23 @@ def _function(name):
     return getattr(import_module(f"unbag.scoring.{name}"), name)
 
 
-def _example(name):
-    return parse_metric_columns(read_table((scripts.find_script_folder("metrics", name) / "example.csv").read_text()))
-
-
 @pytest.fixture(scope="module")
 def spaces():
     return {name: build_metric_space(name, f"org/{name}") for name in NAMES}
 
 
-def test_metric_spaces_load_without_unbag_and_agree(hub: RunningHub, spaces, tmp_path: Path):
+def test_metric_spaces_load_without_unbag_and_agree(hub, tmp_path):
     command = ["-m", "unbag", "publish", "metric", "--repo-id", "org", "--yes"]
     environment = hub.env(tmp_path / "publisher", token=ALICE)
     PYTHON.run(*command, env=environment, check=True)
-    inputs = {space.repo: MINITREES if name == "pos_minitree" else _example(name) for name, space in spaces.items()}
-    found = run_without_unbag([("space", *each) for each in inputs.items()], hub, tmp_path)
-    for name, space in spaces.items():
-        got = found[space.repo]
+    inputs = {name: MINITREES if name == "pos_minitree" else read_metric_example(name) for name in NAMES}
+    found = run_without_unbag([("space", f"org/{name}", each) for name, each in inputs.items()], hub, tmp_path)
+    for name, given in inputs.items():
+        got = found[f"org/{name}"]
         assert got["value"] == got["stated"], "the card says what comes out"
         if name != "pos_minitree":
-            assert got["scores"] == json.loads(json.dumps(flatten_scores(_function(name)(**_example(name))))), name
-    assert found["org/pos_minitree"]["scores"] == {"n": 2, "ratio": 0.5}
+            assert got["scores"] == json.loads(json.dumps(flatten_scores(_function(name)(**given)))), name
+    assert found["org/pos_minitree"]["scores"] == {"n": 2, "ratio": 0.75}
 
 
 def test_invalid_space_name_and_repeated_name_in_bundle_raise(tmp_path, monkeypatch):
@@ -84,16 +65,18 @@ def test_invalid_space_name_and_repeated_name_in_bundle_raise(tmp_path, monkeypa
 
 
 @pytest.mark.nightly
-def test_page_runs_without_unbag(hub: RunningHub, spaces, tmp_path: Path):
+def test_page_runs_without_unbag(hub, spaces, tmp_path):
+    from gradio_client.exceptions import AppError
+
     for path, content in spaces["swap_consistency"].files.items():
         (tmp_path / path).write_bytes(content)
     table = read_table((tmp_path / "example.csv").read_text())
     header, rows = list(table.columns), table.to_numpy().tolist()
     with running_app(tmp_path, hub.env(tmp_path / "home")) as address:
-        [shown] = ask(address, "score", {"headers": header, "data": rows}, '{"seed": 2}')
-        [cells] = ask(address, "paste", "prediction\tlabel\n1\t0\n")
-        with pytest.raises(AssertionError, match="event: error"):
-            ask(address, "score", {"headers": header[:1], "data": [row[:1] for row in rows]}, "")
+        shown = call_app(address, "score", {"headers": header, "data": rows}, '{"seed": 2}')
+        cells = call_app(address, "paste", "prediction\tlabel\n1\t0\n")
+        with pytest.raises(AppError):
+            call_app(address, "score", {"headers": header[:1], "data": [row[:1] for row in rows]}, "")
     *_, meanings = parse_metric_card((tmp_path / "README.md").read_text())
     scores = flatten_scores(swap_consistency(**parse_metric_columns(table), seed=2))
     assert shown["data"] == build_score_table(scores, meanings)
@@ -112,10 +95,10 @@ def test_space_requires_only_numeric_packages_and_names_origin(spaces, name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_page_explains_every_score_of_example(name):
+def test_page_explains_every_score_ofread_metric_example(name):
     card = (scripts.find_script_folder("metrics", name) / "README.md").read_text()
     title, lead, _, meanings = parse_metric_card(card)
-    scores = flatten_scores(compute_scores(_function(name), _example(name), ""))
+    scores = flatten_scores(compute_scores(_function(name), read_metric_example(name), ""))
     rows = build_score_table(scores, meanings)
     assert rows
     assert all((title, lead, *(row[-1] for row in rows)))

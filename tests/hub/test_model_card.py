@@ -3,11 +3,12 @@
 import json
 from dataclasses import replace
 from itertools import permutations
+from pathlib import Path
 
 import pytest
 from huggingface_hub import ModelCard
 
-from tests.hub.synthetic_results import SNLI, build_model_record, build_plain_result, build_swapped_result
+from tests.factories import SNLI, build_model_record, build_plain_result, build_swapped_result
 from unbag.data import corpora
 from unbag.hub import model_card
 from unbag.hub.licenses import choose_license, derive_license
@@ -19,15 +20,13 @@ from unbag.training.recipes import find_recipe
 LABELS = ["contradiction", "entailment", "neutral"]
 
 
+# The record of a training run without real weights.
+RECORD = json.loads((Path(__file__).parents[1] / "golden" / "training.json").read_text())
+
+
 def build_data_part(name):
-    known = corpora.CORPORA.get(name)
-    return {
-        "name": name,
-        "origin": f"{known.hub_id} ({known.config})" if known else name,
-        "splits": ["train"] if known else [],
-        "revisions": ["d" * 40],
-        **{"rows": 9, "excluded": {}, "pairs": 9, "weight": 1.0},
-    }
+    corpus = corpora.CORPORA[name]
+    return RECORD["data"]["held_out"][0] | {"name": name, "origin": f"{corpus.hub_id} ({corpus.config})"}
 
 
 @pytest.fixture
@@ -39,20 +38,8 @@ def run(tmp_path):
         folder.mkdir()
         corpus = corpus or ("snli",)
         made = find_recipe(recipe)(model="org/base", corpus=corpus, output_dir=name, **config)
-        scored = {"accuracy": 0.5, "loss": 0.9, "pairs": 100}
-        evaluation = {"step": 1, "snli": scored, "all": scored}
-        record = {
-            "schema": 2,
-            "recipe": recipe,
-            "config": made.to_json(),
-            "precision": "no",
-            "model": {"name": "org/base", "revision": "b" * 40},
-            "data": {"training": list(map(build_data_part, corpus)), "held_out": [build_data_part("snli")]},
-            "label_order": LABELS,
-            **{"pairs_per_epoch": 9, "steps_per_epoch": 1, "steps": 1, "truncated_pairs": 0, "processes": 1},
-            **{"evaluations": [evaluation], "best_evaluation": evaluation, "device": "cpu"},
-            "environment": {"python": "3.11", "unbag": "0.1.0"},
-        }
+        data = RECORD["data"] | {"training": list(map(build_data_part, corpus))}
+        record = RECORD | {"recipe": recipe, "config": made.to_json(), "data": data}
         ids = {"id2label": dict(enumerate(LABELS)), "label2id": {label: i for i, label in enumerate(LABELS)}}
         files = {"training.json": record, "config.json": ids, "tokenizer_config.json": {}}
         for path, content in {**files, "model.safetensors": f"weights of {name}"}.items():

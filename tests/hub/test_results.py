@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from huggingface_hub import ModelCard, parse_eval_result_entries
+from huggingface_hub import ModelCard
 
-from tests.hub.synthetic_results import SNLI, build_model_record, build_plain_result, build_swapped_result
+from tests.factories import SNLI, build_model_record, build_plain_result, build_swapped_result
 from unbag.hub import cards, eval_results
 from unbag.hub.benchmarks import (
     Benchmark,
@@ -65,28 +65,8 @@ def test_published_options_contain_no_folders():
     assert found == {"embeddings": "glove.txt", "train_data": ["snli", "pairs.csv"]}
 
 
-_SWAPPED = ".eval_results/unbag-swapped-snli-test.yaml"
-
-
 def _build_context(sha256):
     return ResultContext({Benchmark("org/swapped", "snli-test"): PublishedTask("c0" * 20, sha256)}, "2026-01-31")
-
-
-def test_build_eval_results_writes_one_file_per_benchmark():
-    drawn = replace(build_swapped_result(seed=5), config={"max_examples": 5})
-    files = eval_results.build_eval_results([build_plain_result(), build_swapped_result(), drawn], "org")
-    assert sorted(files) == [".eval_results/unbag-plain-snli-test.yaml", _SWAPPED]
-    [entry] = parse_eval_result_entries(yaml.safe_load(files[_SWAPPED]))
-    assert (entry.dataset_id, entry.task_id) == ("org/swapped", "snli-test")
-    assert entry.value == build_swapped_result().scores["skill"]["score"].value
-    assert entry.notes.startswith("skill score; n = 60; 95 % interval")
-    assert "; 0 is the best of chance and a constant prediction; 1 is a perfect model" in entry.notes
-    sha256 = build_swapped_result().data["sha256"]
-    assert sha256 in entry.notes
-    files = eval_results.build_eval_results([build_swapped_result()], "org", _build_context(sha256))
-    [entry] = parse_eval_result_entries(yaml.safe_load(files[_SWAPPED]))
-    assert (entry.dataset_revision, entry.date) == ("c0" * 20, "2026-01-31")
-    assert (entry.source_url, entry.source_name) == ("https://huggingface.co/datasets/org/swapped", "unbag 0")
 
 
 def test_build_eval_results_without_matching_benchmark_warns_and_skips(caplog):
@@ -141,17 +121,6 @@ def test_merge_model_index_replaces_only_unbag_entries():
 def test_merge_model_index_with_malformed_index_raises(index):
     with pytest.raises(ValueError, match="model-index of the card: expected the format documented by the Hub"):
         eval_results.merge_model_index(index, "ours", eval_results.build_model_index([build_plain_result()], "org"))
-
-
-def test_result_has_row_per_metric():
-    found = build_result_rows([build_swapped_result()])
-    assert [row["metric"] for row in found] == ["skill", "accuracy_before", "accuracy_after", "drop", "agreement"]
-    assert [row["is_score"] for row in found] == [True, False, False, False, False]
-    after = found[2]
-    assert (after["value"], after["low"], after["high"], after["n"]) == build_swapped_result().scores["accuracy_after"]
-    about = {"model": "org/model", "set": "swapped", "config": "snli-test", "head": "plain"}
-    assert after.items() >= about.items()
-    assert set(after) == set(SCHEMA.names)
 
 
 def test_merge_replaces_rows_with_same_key_in_any_order_of_publishers():

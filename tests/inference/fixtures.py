@@ -21,6 +21,7 @@ PAIRS = [
     ("the woman is young and the man is old and the dog is not red", "the boy is not in"),
 ]
 
+SIZES = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
 SPECIAL = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
 MakeModel = Callable[..., Path]
 

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from tests.cli.test_options import run_unbag
+from tests.factories import run_unbag
 from unbag.data import demo
 from unbag.inference.speed import measure_speed, select_fastest
 

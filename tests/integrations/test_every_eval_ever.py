@@ -8,7 +8,7 @@ from typing import Literal
 import pytest
 from pydantic import TypeAdapter
 
-from tests.factories import build_result, write_run
+from tests.factories import SNLI, build_result, write_run
 from unbag import challenge_sets, cli
 from unbag.evaluation.metrics import collect_metrics
 from unbag.integrations.every_eval_ever import build_eee_record, export_eee_records
@@ -90,12 +90,6 @@ def _export(folder, run, **options):
     return {file: json.loads((folder / file).read_text(encoding="utf-8")) for file in files}
 
 
-def _with_snli_origin(result):
-    """Return the result with the origin of the pinned SNLI."""
-    data = {"name": "snli", "split": "test", "origin": "stanfordnlp/snli (plain_text)"}
-    return replace(result, data=result.data | data)
-
-
 @pytest.mark.parametrize("run", MODELS)
 def test_records_of_each_model_kind_have_required_structure(run, tmp_path):
     records = _export(tmp_path, run, model="acme/model")
@@ -156,7 +150,7 @@ def test_baseline_is_model_of_unbag_and_endpoint_has_generation_arguments(tmp_pa
 
 def test_source_is_published_set_corpus_or_own_pairs(tmp_path):
     [result, _] = _read("transformer")
-    snli = _with_snli_origin(result)
+    snli = replace(result, data=SNLI)
 
     def source(result, hub=None):
         return build_eee_record([result], "a/b", timestamp=TIME, hub=hub)["evaluation_results"][0]["source_data"]

@@ -6,9 +6,9 @@ from importlib import import_module
 import pyarrow as pa
 import pytest
 
+from tests.factories import MINITREES, read_metric_example
 from unbag import challenge_sets, scripts
 from unbag.data.labels import FOUR_WAY, LABELS
-from unbag.hub.metric_page import parse_metric_columns, read_table
 from unbag.scoring.bootstrap import to_json
 
 evaluate = pytest.importorskip("evaluate")
@@ -18,11 +18,6 @@ NAMES = [name for name in scripts.list_script_folders("metrics") if name != "pos
 
 def load(name):
     return evaluate.load(str(scripts.find_script_folder("metrics", name)))
-
-
-def load_example(name):
-    """Return the columns of the example table of a metric."""
-    return parse_metric_columns(read_table((scripts.find_script_folder("metrics", name) / "example.csv").read_text()))
 
 
 def build_annotators(references):
@@ -50,7 +45,7 @@ def build_options(name, references):
 def metric(request):
     """Return a module, its function, the columns of its example, and other options."""
     function = getattr(import_module(f"unbag.scoring.{request.param}"), request.param)
-    example = load_example(request.param)
+    example = read_metric_example(request.param)
     return load(request.param), function, example, build_options(request.param, example["references"])
 
 
@@ -88,7 +83,7 @@ def test_numbers_keep_their_precision():
 
 @pytest.mark.parametrize("name", ["document_consistency", "negation_consistency"])
 def test_every_name_except_entailment_means_not_entailed(name):
-    module, rows = load(name), load_example(name)
+    module, rows = load(name), read_metric_example(name)
     expected = module.compute(**rows)
     for other in ("not_entailment", "neutral", "contradiction"):
         named = ["entailment" if label == 0 else other for label in rows["predictions"]]
@@ -99,19 +94,12 @@ def test_every_name_except_entailment_means_not_entailed(name):
 
 def test_pos_minitree_equals_card():
     measurement = load("pos_minitree")
-    columns = {
-        "words": [["sleeps", "the", "cat"], ["the", "cat", "sleeps"]],
-        "tags": [["VERB", "DET", "NOUN"], ["DET", "NOUN", "VERB"]],
-        "original_words": [["the", "cat", "sleeps"]] * 2,
-        "original_tags": [["DET", "NOUN", "VERB"]] * 2,
-        "usual": {"cat": [0, 0, 0, 0, 0, 0.6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.4, 0]},
-    }
-    scores = measurement.compute(**columns, radius=1, k=2, accepted=[False, True], structured=True)
+    scores = measurement.compute(**MINITREES, accepted=[False, True], structured=True)
     assert scores["ratios"] == [0.5, 1.0]
     assert scores["ratio"] == 0.75
     assert scores["by_ratio"][1] == {"low": 1.0, "high": 1.1, "n": 1, "acceptance": 1.0}
-    assert set(measurement.compute(**columns, structured=True)) == {"n", "ratio", "ratios"}
-    assert measurement.compute(**columns, radius=1, k=2) == {"n": 2, "ratio": 0.75}
+    assert set(measurement.compute(**MINITREES, structured=True)) == {"n", "ratio", "ratios"}
+    assert measurement.compute(**MINITREES) == {"n": 2, "ratio": 0.75}
 
 
 PREDICTIONS = [0.9, 0.8, 0.6, 0.4, 0.3, 0.1]
@@ -192,7 +180,7 @@ def convert_to_names(labels):
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in ("natural_logic", "verification")])
 def test_label_names_give_scores_of_ids(name):
-    module, inputs = load(name), load_example(name) | {"resamples": 0}
+    module, inputs = load(name), read_metric_example(name) | {"resamples": 0}
     scores = module.compute(**inputs)
     assert scores
     inputs["predictions"] = convert_to_names(inputs["predictions"])
@@ -206,7 +194,7 @@ def test_label_names_give_scores_of_ids(name):
 
 @pytest.mark.parametrize("name", ["category_accuracy", "compositionality_sensitivity"])
 def test_annotator_label_names_give_scores_of_ids(name):
-    module, inputs = load(name), load_example(name) | {"resamples": 0}
+    module, inputs = load(name), read_metric_example(name) | {"resamples": 0}
     annotators = build_annotators(inputs["references"])
     scores = module.compute(**inputs, annotator_labels=annotators)
     assert any(key.endswith("human") for key in scores)
@@ -217,7 +205,7 @@ def test_annotator_label_names_give_scores_of_ids(name):
 
 
 def test_natural_logic_ids_give_scores_of_names():
-    module, inputs = load("natural_logic"), load_example("natural_logic") | {"resamples": 0}
+    module, inputs = load("natural_logic"), read_metric_example("natural_logic") | {"resamples": 0}
     ids = {
         "predictions": [LABELS.index(label) for label in inputs["predictions"]],
         "references": [None if not label else FOUR_WAY.index(label) for label in inputs["references"]],

@@ -1,19 +1,13 @@
 """Contradiction detectors on gold labels that name only contradictions: the mirror image of a verifier."""
 
-import json
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from sklearn.metrics import balanced_accuracy_score, brier_score_loss, roc_auc_score
-from typer.testing import CliRunner
 
 import unbag
-from tests.factories import BARE
-from unbag import cli
-from unbag.challenge_sets.results import Result, read_results
+from tests.factories import BARE, write_table
+from tests.public_cases.test_gates import check
+from unbag.challenge_sets.results import read_results
 from unbag.data.labels import CONTRADICTION_OR_NOT, LABELS, parse_label_map
 from unbag.inference.function import CallablePredictor
 from unbag.reports import html
@@ -22,22 +16,20 @@ ROWS = 400
 ORDERS = {"detector": CONTRADICTION_OR_NOT, "three-labels": LABELS}
 
 
-def build_scores() -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def build_scores():
     """Build scores of contradiction that separate most contradictions, and the gold labels."""
     rng = np.random.default_rng(0)
     gold = rng.random(ROWS) < 0.4
     return np.clip(rng.normal(np.where(gold, 0.8, 0.2), 0.2), 0.01, 0.99), gold
 
 
-def evaluate(tmp_path: Path, order: tuple[str, ...]) -> Result:
+def evaluate(tmp_path, order):
     """Evaluate a model that reads its score in the hypothesis, on gold labels of contradiction and the rest."""
-    scores, gold = build_scores()
-    rows = enumerate(zip(scores.tolist(), gold.tolist(), strict=True))
-    lines = [f"Note {row}.,Score {score!r}.,{str(label).lower()}" for row, (score, label) in rows]
-    data = tmp_path / "notes.csv"
-    data.write_text("\n".join(["old,new,conflict", *lines]) + "\n")
+    scores, gold = (column.tolist() for column in build_scores())
+    notes = {"old": [f"Note {n}." for n in range(ROWS)], "new": [f"Score {score!r}." for score in scores]}
+    data = write_table(tmp_path / "notes.csv", notes | {"conflict": [str(label).lower() for label in gold]})
 
-    def predict(_: list[str], hypotheses: list[str]) -> list[list[float]]:
+    def predict(_, hypotheses):
         found = [float(each.split()[1][:-1]) if each.startswith("Score") else 0.5 for each in hypotheses]
         return [[each, 1 - each] if len(order) == 2 else [(1 - each) / 2, (1 - each) / 2, each] for each in found]
 
@@ -75,14 +67,9 @@ def test_detector_scores_equal_those_of_scikit_learn(tmp_path, order):
 def test_gate_on_false_contradictions_is_decided(tmp_path):
     rate = evaluate(tmp_path, CONTRADICTION_OR_NOT).scores["detection"]["false_positive"]
 
-    def check(bound: float) -> tuple[int, Any]:
-        arguments = ["check", str(tmp_path / "run"), "--max", f"plain:false_contradiction={bound}", "--json"]
-        done = CliRunner().invoke(cli.app, arguments, catch_exceptions=False)
-        [gate] = json.loads(done.stdout)["gates"]
-        return done.exit_code, (gate["outcome"], gate["estimate"]["value"])
-
-    assert check(rate.low - 0.001) == (1, ("fails", rate.value))
-    assert check(rate.high + 0.001) == (0, ("passes", rate.value))
+    for bound, code, outcome in ((rate.low - 0.001, 1, "fails"), (rate.high + 0.001, 0, "passes")):
+        found = check(tmp_path / "run", "--max", f"plain:false_contradiction={bound}")
+        assert found == (code, {"false_contradiction": (outcome, rate.value)})
     html.write_report([tmp_path / "run"], tmp_path / "report.html")
     report = (tmp_path / "report.html").read_text()
     assert "As a contradiction detector" in report
@@ -93,7 +80,7 @@ def test_detector_gold_is_refused_where_it_has_no_meaning(tmp_path):
     data = tmp_path / "notes.csv"
     data.write_text("premise,hypothesis,label\nA.,B.,contradiction\nA.,C.,not_contradiction\n")
 
-    def predict(premises: list[str], _: list[str]) -> list[str]:
+    def predict(premises, _):
         return ["entailment"] * len(premises)
 
     with pytest.raises(ValueError, match="expected three labels, to identify entailments, got two labels"):

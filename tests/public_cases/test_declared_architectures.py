@@ -8,14 +8,13 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs unbag[models]")
 transformers = pytest.importorskip("transformers", reason="needs unbag[models]")
 
-from tests.inference.fixtures import tiny_tokenizer  # noqa: E402
+from tests.inference.fixtures import SIZES, tiny_tokenizer  # noqa: E402
 from unbag.evaluation.model_loading import load_predictor  # noqa: E402
 from unbag.inference.predictor import ModelError  # noqa: E402
 
 WORDS = "a the man boy dog cat reads runs sleeps is it supported by".split()
 PAIRS = [(f"the {a} {b}", f"a {a} {c}") for a, b, c in itertools.product(("man", "dog"), ("reads", "runs"), WORDS[2:9])]
 PREMISES, HYPOTHESES = map(list, zip(*PAIRS, strict=True))
-SIZES = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
 
 
 def save_bert(folder, head, **options):

@@ -5,10 +5,9 @@ import re
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from tests.factories import BARE
-from unbag import cli, evaluate
+from tests.factories import BARE, run_unbag, write_table
+from unbag import evaluate
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.scoring.log_odds import compute_log_odds, format_threshold
 from unbag.scoring.verification import verification
@@ -43,11 +42,9 @@ def build_model(columns):
 
 @pytest.fixture
 def data(tmp_path):
-    path = tmp_path / "claims.csv"
     labels = np.where(IS_ENTAILED, "supported", "unsupported")
-    lines = [f"Document {row}.,Claim {row}.,{label}\n" for row, label in enumerate(labels)]
-    path.write_text("document,claim,label\n" + "".join(lines))
-    return path
+    rows = [(f"Document {row}.", f"Claim {row}.", label) for row, label in enumerate(labels)]
+    return write_table(tmp_path / "claims.csv", rows, ["document", "claim", "label"])
 
 
 def verify(columns, data, threshold=None, labels=TWO_WAY, **options):
@@ -113,8 +110,8 @@ def test_prediction_file_keeps_probabilities_at_threshold(data, tmp_path):
         rows = list(csv.DictReader(file))
     assert [float(row["entailment"]) for row in rows] == pytest.approx(scores.tolist())
     assert [row["prediction"] == "entailment" for row in rows] == (scores >= 0.7).tolist()
-    arguments = ["score", str(table), "--set", "plain", "--data", str(data), "--no-lexical-baseline"]
-    done = CliRunner().invoke(cli.app, [*arguments, "--threshold", "0.7", "--output-dir", str(tmp_path / "out")])
+    options = ["--set", "plain", "--data", data, "--no-lexical-baseline", "--threshold", "0.7"]
+    done = run_unbag("score", table, *options, "--output-dir", tmp_path / "out")
     assert done.exit_code == 0, done.output
     recall = (scores >= 0.7)[IS_ENTAILED].mean()
     assert f"{recall:.3f}" in done.output

@@ -10,10 +10,8 @@ import pandas
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
 
-from tests.factories import BARE
-from unbag import cli
+from tests.factories import BARE, run_unbag, write_table
 from unbag.api import evaluate
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.request import SetRequest, build_requested_set
@@ -33,23 +31,12 @@ PAIRS = [
 ]
 READ = [(p, h, "entailment" if label == "supported" else "not_entailment") for p, h, label in PAIRS]
 NAMES = ["contradiction", "entailment", "neutral"]  # not in the order of unbag
+PAIR = ("premise", "hypothesis", "label")
 ROWS = [("A man sings.", f"Claim {number}.", number % 3) for number in range(6)]
 
 
 def _read(path, **options):
     return [tuple(example[1:4]) for example in open_data(path, **options).iter_examples()]
-
-
-def _dump(frame, path):
-    """Write a data frame, or rows of a table, in the format of the file's suffix."""
-    frame = pandas.DataFrame(frame)
-    if path.suffix == ".jsonl":
-        frame.to_json(path, orient="records", lines=True)
-    elif path.suffix == ".parquet":
-        frame.to_parquet(path)
-    else:
-        frame.to_csv(path, index=False)
-    return path
 
 
 def _write(path, delimiter, *, before="", header=("document", "claim", "label"), encoding="utf-8", end="\r\n"):
@@ -211,8 +198,7 @@ def test_pandas_categories_are_label_names(tmp_path, ending):
 
 
 def test_ids_without_names_error_suggests_no_order(tmp_path):
-    path = tmp_path / "a.csv"
-    path.write_text("premise,hypothesis,label\n" + "".join(f"{p},{h},{label}\n" for p, h, label in ROWS))
+    path = write_table(tmp_path / "a.csv", ROWS, PAIR)
     with pytest.raises(DataError) as caught:
         _read(path)
     assert "--labels 0=…,1=…,2=…" in str(caught.value)
@@ -235,7 +221,7 @@ def test_flags_mean_the_same_in_all_formats(tmp_path, column):
     direction = find_flag_direction(column)
     for ending in ("csv", "jsonl", "parquet"):
         rows = {"document": ["A man sings."] * 2, "claim": ["He sings.", "He."], column: [True, False]}
-        path = _dump(rows, tmp_path / f"{column}.{ending}")
+        path = write_table(tmp_path / f"{column}.{ending}", rows)
         if direction is None:
             with pytest.raises(DataError, match="got the truth value true, whose meaning in the column 'label' is"):
                 _read(path)
@@ -258,7 +244,7 @@ def test_passages_are_joined_on_demand_and_empty_ones_counted(tmp_path, kind):
         frame = frame.assign(contexts=["[" + "\n ".join(f"'{each}'" for each in row if each) + "]" for row in CONTEXTS])
     elif kind == "csv-python":
         frame = frame.assign(contexts=[[each for each in row if each] for row in CONTEXTS])
-    path = _dump(frame, tmp_path / f"a.{kind.partition('-')[0]}")
+    path = write_table(tmp_path / f"a.{kind.partition('-')[0]}", frame)
     with pytest.raises(DataError, match=r"the premise as text, got a list of 2 passages; pass --join-passages"):
         _read(path)
     source = open_data(path, join_passages=True)
@@ -272,7 +258,7 @@ def test_passages_are_joined_on_demand_and_empty_ones_counted(tmp_path, kind):
 def test_span_lists_are_explained_and_remedy_works(tmp_path, ending):
     spans = [[], [{"start": 3, "text": "nine"}], []]
     columns = {"context": ["It opens."] * 3, "answer": ["It opens.", "It opens at nine.", "It."], "label": spans}
-    path = _dump(columns, tmp_path / f"a.{ending}")
+    path = write_table(tmp_path / f"a.{ending}", columns)
     with pytest.raises(DataError, match=r"an empty list means supported, pass --labels '(\S+)', or use") as caught:
         open_data(path).count_rows()
     labels = str(caught.value).split("--labels '")[1].split("'")[0].split(",")
@@ -281,7 +267,7 @@ def test_span_lists_are_explained_and_remedy_works(tmp_path, ending):
 
 
 def _build_plain(tmp_path, rows, **options):
-    path = _dump(rows, tmp_path / "documents.jsonl")
+    path = write_table(tmp_path / "documents.jsonl", rows)
     return build_requested_set(SetRequest("plain", options={"data": str(path), **options}))
 
 
@@ -310,10 +296,9 @@ def test_grouping_column_decides_what_is_independent(tmp_path, column):
 
 @pytest.mark.parametrize("n_documents", [3, 9])
 def test_examples_of_one_document_are_named_where_intervals_are_over_examples(tmp_path, n_documents):
-    names = ("premise", "hypothesis", "label")
     labels = ("neutral", "contradiction")
     rows = [(f"Text {n % n_documents}.", f"Claim {n}.", labels[n % 2]) for n in range(9)]
-    path = _dump(pandas.DataFrame(rows, columns=names), tmp_path / "documents.jsonl")
+    path = write_table(tmp_path / "documents.jsonl", rows, PAIR)
     [result] = evaluate(lambda p, h: ["neutral"] * len(p), "swapped", data=str(path), **BARE)
     assert result.data.get("shared_documents") == (3 if n_documents == 3 else None)
     remarks = list_remarks(result)
@@ -335,12 +320,8 @@ ENGLISH = [
 ]
 
 
-def _write_pairs(tmp_path, pairs):
-    return str(_dump(pandas.DataFrame(pairs, columns=["premise", "hypothesis", "label"]), tmp_path / "pairs.jsonl"))
-
-
 def test_language_outside_xnli_runs_without_english_parser(tmp_path):
-    path = _write_pairs(tmp_path, DUTCH)
+    path = write_table(tmp_path / "pairs.jsonl", DUTCH, PAIR)
     for name in ("plain", "swapped", "permuted"):
         options = {"q": 3, "min_words": 4} if name == "permuted" else {}
         assert len(loading.load(name, data=path, language="nl", **options)) >= 2
@@ -351,7 +332,9 @@ def test_language_outside_xnli_runs_without_english_parser(tmp_path):
 
 
 def test_english_set_excludes_and_counts_other_languages(tmp_path):
-    path = _write_pairs(tmp_path, [*ENGLISH, *GERMAN, *DUTCH, ("犬が庭で走る。", "犬が走る。", "entailment")])
+    path = write_table(
+        tmp_path / "pairs.jsonl", [*ENGLISH, *GERMAN, *DUTCH, ("犬が庭で走る。", "犬が走る。", "entailment")], PAIR
+    )
     for name, n in (("soswap_addamod", 5), ("negation", 5), ("recombined", 5), ("breaking_nli", 5), ("plain", 0)):
         [source] = loading.create_builder(name, data=path).open_sources()
         assert source.count_rows()["not in English"] == n, name
@@ -368,13 +351,13 @@ def test_options_of_data_work_in_every_command(tmp_path, monkeypatch):
     text = "\n".join([*lines, "The café is closed.;It opens.;false"]).replace('""; ""', '"", ""')
     (tmp_path / "a.csv").write_bytes(text.encode("cp1252"))
     options = ["--data", "a.csv", "--encoding", "cp1252", "--join-passages"]
-    built = CliRunner().invoke(cli.app, ["build", "plain", *options, "--output", "set.parquet"], catch_exceptions=False)
+    built = run_unbag("build", "plain", *options, "--output", "set.parquet")
     assert built.exit_code == 0, built.output
     rows = pq.read_table("set.parquet").to_pylist()
     assert [row["premise"] for row in rows] == ["The café opens.\n\nAt noon.", "The café is closed."]
     Path("answers.csv").write_text("id,prediction\n" + "".join(f"{row['id']},entailment\n" for row in rows))
     command = ["score", "answers.csv", "--set", "plain", *options, "--no-lexical-baseline", "--output-dir", "scored"]
-    assert CliRunner().invoke(cli.app, command, catch_exceptions=False).exit_code == 0
+    assert run_unbag(*command).exit_code == 0
     [result] = evaluate(
         lambda premises, _: ["entailment" if "noon" in premise else "neutral" for premise in premises],
         "plain",

@@ -1,50 +1,40 @@
 """Gates of a deployed model: computed from what both runs have, and a failure if they cannot be computed."""
 
 import json
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 import unbag
-from tests.factories import BARE
-from unbag import cli
+from tests.factories import BARE, run_unbag, write_table
 from unbag.data.labels import LABELS
 from unbag.inference.function import CallablePredictor
 
 ROWS = 27  # too few for a skill score, for which the tests require ten rows per label
 
 
-def write_pairs(path: Path, labels: Sequence[str] = LABELS) -> Path:
+def write_pairs(path, labels=LABELS):
     """Write pairs whose hypothesis names the gold label."""
-    lines = [
-        f"Item {row} is here.,Item {row} is {labels[row % len(labels)]}.,{labels[row % len(labels)]}"
-        for row in range(ROWS)
-    ]
-    path.write_text("\n".join(["premise,hypothesis,label", *lines]) + "\n")
-    return path
+    gold = [labels[row % len(labels)] for row in range(ROWS)]
+    rows = [(f"Item {row} is here.", f"Item {row} is {label}.", label) for row, label in enumerate(gold)]
+    return write_table(path, rows, ["premise", "hypothesis", "label"])
 
 
-def evaluate(folder: Path, pairs: Path, predict: Callable[[str], str]) -> Path:
+def evaluate(folder, pairs, predict):
     """Evaluate a model that predicts each label from the hypothesis."""
 
-    def predict_all(_: list[str], hypotheses: list[str]) -> list[str]:
-        return [predict(hypothesis) for hypothesis in hypotheses]
-
-    model = CallablePredictor(predict_all, identity={"name": folder.name})
+    model = CallablePredictor(lambda _, hypotheses: list(map(predict, hypotheses)), identity={"name": folder.name})
     unbag.evaluate(model, "plain", data=str(pairs), output_dir=folder, trust_labels=True, **BARE)
     return folder
 
 
-def read_label(hypothesis: str) -> str:
+def read_label(hypothesis):
     return next((label for label in LABELS if label in hypothesis), LABELS[0])
 
 
-def check(*arguments: Any) -> tuple[int, dict[str, Any]]:
+def check(*arguments):
     """Run the gates. Returns the exit code, and the outcome and the value of each gate by the name of its metric."""
-    done = CliRunner().invoke(cli.app, ["check", *map(str, arguments), "--json"], catch_exceptions=False)
+    done = run_unbag("check", *arguments, "--json")
     gates = json.loads(done.stdout)["gates"]
     return done.exit_code, {each["number"]: (each["outcome"], each["estimate"]["value"]) for each in gates}
 
@@ -83,9 +73,8 @@ def working_folder(tmp_path, monkeypatch):
     The run uses `--long-premise every-sentence`, without which the model never predicts entailment.
     """
     monkeypatch.chdir(tmp_path)
-    rows = [(f"Item {n} is here. Item {n} is red.", f"Item {n + n % 2} is red.", n % 2 == 0) for n in range(ROWS)]
-    lines = [f"{document},{claim},{LABELS[0] if label else LABELS[1]}" for document, claim, label in rows]
-    (tmp_path / "claims.csv").write_text("\n".join(["document,claim,label", *lines]) + "\n")
+    rows = [(f"Item {n} is here. Item {n} is red.", f"Item {n + n % 2} is red.", LABELS[n % 2]) for n in range(ROWS)]
+    write_table(tmp_path / "claims.csv", rows, ["document", "claim", "label"])
     name = f"verifier_{tmp_path.name}"
     (tmp_path / f"{name}.py").write_text(
         "def predict(premises, hypotheses):\n"
@@ -93,7 +82,7 @@ def working_folder(tmp_path, monkeypatch):
     )
     arguments = ["evaluate", f"{name}:predict", "--data", "claims.csv", "--sets", "plain", "--output-dir", "old"]
     arguments += ["--no-lexical-baseline", "--no-shuffled", "--long-premise", "every-sentence", "--trust-labels"]
-    assert CliRunner().invoke(cli.app, arguments, catch_exceptions=False).exit_code == 0
+    assert run_unbag(*arguments).exit_code == 0
     return name
 
 
@@ -112,14 +101,13 @@ def test_model_passes_against_itself_with_options_of_run(working_folder):
 
 @pytest.mark.parametrize("option", [("--max-examples", "12"), ("--corpus", "mnli"), ("--labels", "E=entailment")])
 def test_option_that_changes_rows_is_refused_by_name(working_folder, option):
-    arguments = ["check", f"{working_folder}:predict", "--no-worse-than", "old", *option]
-    done = CliRunner(env={"COLUMNS": "200"}).invoke(cli.app, arguments)
+    done = run_unbag("check", f"{working_folder}:predict", "--no-worse-than", "old", *option)
     assert (done.exit_code, f"{option[0]}: expected the rows of old, got other rows" in done.output) == (2, True)
 
 
 def test_runs_with_other_options_are_named(working_folder):
     arguments = ["evaluate", f"{working_folder}:predict", "--data", "claims.csv", "--sets", "plain"]
     arguments += ["--no-lexical-baseline", "--no-shuffled", "--trust-labels", "--output-dir", "new"]
-    assert CliRunner().invoke(cli.app, arguments, catch_exceptions=False).exit_code == 0
-    done = CliRunner(env={"COLUMNS": "200"}).invoke(cli.app, ["check", "new", "--no-worse-than", "old"])
+    assert run_unbag(*arguments).exit_code == 0
+    done = run_unbag("check", "new", "--no-worse-than", "old")
     assert "differ in the model options long_premise (every-sentence and truncate)" in done.output

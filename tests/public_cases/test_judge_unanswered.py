@@ -3,7 +3,7 @@
 import pytest
 
 import unbag
-from tests.factories import BARE
+from tests.factories import BARE, write_table
 from unbag.challenge_sets import results
 from unbag.evaluation.gates import Gates, check_gates, parse_bound
 from unbag.evaluation.verdict import compute_model_verdict, format_verdict
@@ -23,12 +23,10 @@ Claim: {{ hypothesis }}
 @pytest.fixture
 def pairs(tmp_path, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    file = tmp_path / "claims.csv"
-    kinds = [("red", "yes"), ("blue", "no")] * 20
-    lines = [f"Box {n} is {colour}.,The box {n} is red.,{label}" for n, (colour, label) in enumerate(kinds)]
-    file.write_text("\n".join(["document,claim,supported", *lines]) + "\n")
     (tmp_path / "judge.jinja").write_text(PROMPT)
-    return file
+    kinds = [("red", "yes"), ("blue", "no")] * 20
+    rows = [(f"Box {n} is {colour}.", f"The box {n} is red.", label) for n, (colour, label) in enumerate(kinds)]
+    return write_table(tmp_path / "claims.csv", rows, ["document", "claim", "supported"])
 
 
 def evaluate(server, pairs, answer, output="run"):

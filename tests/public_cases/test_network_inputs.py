@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs unbag[models]")
 transformers = pytest.importorskip("transformers", reason="needs unbag[models]")
 
-from tests.inference.fixtures import export_graph, tiny_tokenizer  # noqa: E402
+from tests.inference.fixtures import SIZES, export_graph, tiny_tokenizer  # noqa: E402
 from unbag.data.labels import LABELS  # noqa: E402
 from unbag.evaluation.model_loading import load_predictor  # noqa: E402
 from unbag.inference.loading import load_classifier_for_training  # noqa: E402
@@ -20,7 +20,6 @@ from unbag.training.dataset import PairEncoder  # noqa: E402
 PREMISES = ["A man reads a map in the park.", "Two dogs run.", "The boy feeds a dog near the river, slowly."]
 HYPOTHESES = ["He reads.", "No animal is moving at all today.", "A boy buys bread."]
 BERT = "[CLS] $A [SEP] $B:1 [SEP]:1"
-SIZES = {"hidden_size": 32, "num_attention_heads": 2, "intermediate_size": 64, "num_hidden_layers": 1}
 CASES = {
     "Albert": (BERT, {"embedding_size": 16}),
     "Bert": (BERT, {}),

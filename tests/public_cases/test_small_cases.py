@@ -3,10 +3,8 @@
 import httpx
 import pytest
 from huggingface_hub.errors import HfHubHTTPError
-from typer.testing import CliRunner
 
-from tests import factories
-from unbag import cli
+from tests.factories import build_result, run_unbag
 from unbag.baselines.lexical import embeddings
 from unbag.challenge_sets import results
 from unbag.challenge_sets.failures import EvaluationFailure
@@ -24,8 +22,7 @@ from unbag.utils.storage import StorageFolder
     [("--data", "a.csv"), ("--text", "a.txt"), ("--split", "test"), ("--language", "zh"), ("-o", "q=2")],
 )
 def test_cross_domain_refuses_options_of_other_pairs_by_name(option):
-    arguments = ["evaluate", "majority", "--cross-domain", *option]
-    done = CliRunner(env={"COLUMNS": "200"}).invoke(cli.app, arguments)
+    done = run_unbag("evaluate", "majority", "--cross-domain", *option)
     assert done.exit_code == 2
     assert f"got {'--set-option (-o)' if option[0] == '-o' else option[0]}; remove the option" in done.output
 
@@ -39,19 +36,17 @@ def test_cross_domain_applies_sample_options(monkeypatch):
 
     monkeypatch.setattr(evaluate, "run_models", run_models)
     arguments = "evaluate majority --cross-domain --corpus snli-test --max-examples 7 --seed 5".split()
-    assert str(CliRunner().invoke(cli.app, arguments).exception) == "planned"
+    assert str(run_unbag(*arguments).exception) == "planned"
     [request] = asked
     assert (request.config, request.max_examples, request.seed) == ("snli-test", 7, 5)
 
 
 @pytest.fixture(autouse=True)
-def offline(tmp_path, monkeypatch):
+def offline(empty_caches, tmp_path, monkeypatch):
     """No network, and empty caches."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", tmp_path)
     monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    for name in ("datasets.config.HF_DATASETS_CACHE", "huggingface_hub.constants.HF_HUB_CACHE"):
-        monkeypatch.setattr(name, tmp_path)
-    monkeypatch.setenv("UNBAG_CACHE", str(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -89,7 +84,7 @@ def test_unreadable_new_repository_ends_publication(monkeypatch):
 
 
 def test_results_at_url_are_read(tmp_path):
-    results.write_results([factories.build_result("org/model")], tmp_path / results.FILE)
+    results.write_results([build_result("org/model")], tmp_path / results.FILE)
     url = f"memory://{tmp_path.name}/run"
     StorageFolder(url).write(results.FILE, (tmp_path / results.FILE).read_bytes())
     expected = [each.model["name"] for each in read_results([tmp_path])]

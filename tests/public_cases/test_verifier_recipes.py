@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs unbag[models]")
 transformers = pytest.importorskip("transformers", reason="needs unbag[models]")
 
-from tests.inference.fixtures import tiny_tokenizer  # noqa: E402
+from tests.inference.fixtures import SIZES, tiny_tokenizer  # noqa: E402
 from unbag.evaluation.model_loading import load_predictor  # noqa: E402
 from unbag.inference import label_probe as probe  # noqa: E402
 from unbag.inference.llm.prompt_file import RECIPES, PromptFile  # noqa: E402
@@ -20,9 +20,6 @@ PAIRS = [(f"the {a} {b}", f"a {a} {c}") for a, b, c in itertools.product(("man",
 PREMISES, HYPOTHESES = map(list, zip(*PAIRS, strict=True))
 VOCABULARY = {word: i for i, word in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *WORDS])}
 ANSWERS = [VOCABULARY["yes"], VOCABULARY["no"]]
-
-
-SIZES = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 1, "num_attention_heads": 2}
 
 
 def save_model(folder, architecture, config, vocabulary=VOCABULARY):

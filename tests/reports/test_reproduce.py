@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import unbag
-from tests.factories import build_result
+from tests.factories import build_result, write_table
 from tests.inference.fixtures import ORDER
 from unbag import cli
 from unbag.challenge_sets import results
@@ -25,14 +25,11 @@ ROWS = [
 
 
 @pytest.fixture
-def here(empty_caches, tmp_path, monkeypatch):
-    """Return a working folder with pairs, a function and separate caches."""
-    monkeypatch.chdir(tmp_path)
-    for name, header, labels in (("pairs", "premise,hypothesis,label", LABELS), ("odd", "text,claim,gold", range(3))):
-        lines = [f"{p},{h},{labels[i % 3]}" for p, h, i in ROWS]
-        (tmp_path / f"{name}.csv").write_text("\n".join([header, *lines]) + "\n")
-    (tmp_path / "always.py").write_text("def predict(premises, hypotheses):\n    return ['neutral'] * len(premises)\n")
-    return tmp_path
+def here(working_folder):
+    """Return the working folder with other pairs, in files with usual and unusual columns."""
+    for name, columns, labels in (("pairs", "premise hypothesis label", LABELS), ("odd", "text claim gold", range(3))):
+        write_table(working_folder / f"{name}.csv", [(p, h, labels[i % 3]) for p, h, i in ROWS], columns.split())
+    return working_folder
 
 
 def run(*arguments):
@@ -153,27 +150,24 @@ def test_external_predictions_are_reproduced(here):
     assert words[:4] == ["score", "mine.jsonl", "--set", "permuted"]
 
 
-def test_results_without_command_state_reason():
+@pytest.mark.parametrize(
+    ("model", "data", "command", "reason"),
+    [
+        ({"name": "a function"}, {}, "", "the model is a Python object"),
+        (
+            {"name": "lexical", "options": {"train_data": ["a.csv"], "l2": 0.5}},
+            {},
+            "",
+            "l2=0.5 is available only in Py",
+        ),
+        (None, {"load_options": {"data_config": "main"}}, "", "data_config=main is available"),
+        ({"name": "m", "command": "unbag demo"}, {}, "unbag demo", "Only this command"),
+        (None, {"origin": "org/pairs", "name": "org/pairs", "split": "dev"}, " --data org/pairs --split dev", "c" * 40),
+    ],
+)
+def test_command_is_special_or_missing_for_reason(model, data, command, reason):
     result = build_result()
-    lexical = {"name": "lexical", "options": {"train_data": ["pairs.csv"], "l2": 0.5}}
-    for changed, reason in (
-        (replace(result, model={"name": "a function"}), "the model is a Python object"),
-        (replace(result, model=lexical), "l2=0.5 is available only in Python"),
-        (replace(result, data={**result.data, "load_options": {"data_config": "main"}}), "data_config=main is avail"),
-    ):
-        command, remark = build_reproduce_command(changed)
-        assert (command, reason in remark) == ("", True)
-
-
-def test_hub_dataset_is_named_with_split():
-    result, commit = build_result(), "c" * 40
-    data = {**result.data, "name": "org/pairs", "split": "dev", "origin": "org/pairs", "revision": commit}
-    command, remark = build_reproduce_command(replace(result, data=data))
-    assert "--data org/pairs --split dev" in command
-    assert commit in remark
-
-
-def test_model_with_special_command_names_it():
-    command, remark = build_reproduce_command(replace(build_result(), model={"name": "m", "command": "unbag demo"}))
-    assert command == "unbag demo"
-    assert "Only this command" in remark
+    data = {**result.data, "revision": "c" * 40, **data}
+    printed, remark = build_reproduce_command(replace(result, model=model or result.model, data=data))
+    assert (command in printed, bool(printed)) == (True, bool(command))
+    assert reason in remark

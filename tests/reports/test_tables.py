@@ -9,10 +9,9 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from tests.factories import ROWS, build_result, render, write_run
-from unbag import challenge_sets, cli
+from tests.factories import ROWS, build_result, run_unbag, write_run
+from unbag import challenge_sets
 from unbag.challenge_sets.base import SKILL, VERIFICATION, VERIFIER
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views import verifier
@@ -189,22 +188,17 @@ def test_run_table_names_count_of_each_model_if_they_differ(tmp_path):
 
 
 def test_commands_print_exported_tables(folders, tmp_path):
-    def read_output(*arguments):
-        done = CliRunner().invoke(cli.app, list(map(str, arguments)), catch_exceptions=False)
-        assert done.exit_code == 0, done.output
-        return done.output
-
     to_compare = compared.export_comparison(comparison.compare(*folders))
     to_report = run_tables.export_runs(folders)
     for form in ("md", "latex"):
-        assert read_output("compare", *folders, "--format", form) == to_compare.text(form)
-    assert read_output("compare", *folders, "--json") == to_compare.text("json")
+        assert run_unbag("compare", *folders, "--format", form).output == to_compare.text(form)
+    assert run_unbag("compare", *folders, "--json").output == to_compare.text("json")
     file, badge_file = tmp_path / "table.tex", tmp_path / "badge.svg"
-    read_output("report", *folders, "--format", "latex", "--output", file)
+    assert run_unbag("report", *folders, "--format", "latex", "--output", file).exit_code == 0
     assert file.read_text() == to_report.text("latex")
-    assert read_output("report", folders[1], "--format", "csv", "--badge", badge_file).startswith("model,")
+    assert run_unbag("report", folders[1], "--format", "csv", "--badge", badge_file).output.startswith("model,")
     assert "shown on 1 of 1 set" in badge_file.read_text()
-    refused = CliRunner().invoke(cli.app, ["compare", *map(str, folders), "--json", "--format", "md"])
+    refused = run_unbag("compare", *folders, "--json", "--format", "md")
     assert refused.exit_code == 2
 
 
@@ -287,30 +281,6 @@ def test_threshold_sentences_are_complete(row, sentence):
     made = build_verified_result()
     made.scores[VERIFICATION]["safe_thresholds"] = [{"target": 0.05, "needed": 59, "available": 120, **row}]
     assert verifier.describe_thresholds(made) == [f"At most 5 % false entailments{sentence}"]
-
-
-def test_summary_states_lowest_safe_target_and_recall():
-    made = build_verified_result()
-    row = made.scores[VERIFICATION]["safe_thresholds"][1]
-    sentence = verifier.summarize_verifier(made)
-    assert sentence.startswith("Verifier with AUROC ")
-    assert f"at threshold {row['threshold']}, at most 5 % false entailments" in sentence
-    assert sentence.endswith(f"a recall of {100 * row['recall'].value:.1f} %.")
-    assert verifier.summarize_verifier(build_verified_result(has_probabilities=False)).startswith("Verifier: ")
-    assert verifier.summarize_verifier(build_result()) is None
-
-
-def test_several_verifiers_are_compared_by_auroc_and_recall():
-    made = [build_verified_result("sharp"), build_verified_result("dull", noise=0.5)]
-    text = render(verifier.build_verifier_comparison(made))
-    assert "Unchanged pairs: recall with at most 5 % false positives (95 % confidence)" in " ".join(text.split())
-    assert "recall at 5 %" in text
-    assert text.index("sharp") < text.index("dull")
-    assert f"{made[1].scores[VERIFICATION]['auroc'].value:.3f}" in text
-    assert max(map(len, text.splitlines())) <= 80
-    assert verifier.build_verifier_comparison(made[:1]) is None
-    labels_only = [build_verified_result(name, has_probabilities=False) for name in ("sharp", "dull")]
-    assert verifier.build_verifier_comparison(labels_only) is None
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from unbag.baselines.lexical.fitting import LexicalTrainingOptions, fit_or_load_lexical_model
 from unbag.cli import app
 from unbag.cli.app import run
 from unbag.data.labels import LABELS
@@ -34,6 +35,11 @@ def empty_working_dir(empty_caches, tmp_path, monkeypatch):
 def sixty_pairs(empty_caches, tmp_path):
     """Return a file of sixty pairs, with empty caches."""
     return write_pairs(tmp_path / "pairs.csv", 20)
+
+
+def fit_model(pairs):
+    """Fit a lexical model to a file of pairs. Return its folder."""
+    return fit_or_load_lexical_model(LexicalTrainingOptions((str(pairs),), pipeline="all", l2=1.0))
 
 
 def sample_inputs(inputs, n):

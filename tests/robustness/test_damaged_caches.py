@@ -6,8 +6,7 @@ import re
 import pytest
 
 from tests.inference.test_runner import CountingPredictor, run_prediction
-from tests.robustness.conftest import DAMAGES, SEEDS, apply_damage, sample_inputs
-from unbag.baselines.lexical.fitting import LexicalTrainingOptions, fit_or_load_lexical_model
+from tests.robustness.conftest import DAMAGES, SEEDS, apply_damage, fit_model, sample_inputs
 from unbag.baselines.lexical.model import LexicalModel
 from unbag.challenge_sets import loading
 from unbag.utils import checksums
@@ -21,10 +20,9 @@ def build_set(pairs, folder):
     return loading.load("plain", data=str(pairs), cache_dir=folder / "sets").to_list()
 
 
-def fit_model(pairs, folder):
+def read_fitted_model(pairs, folder):
     """Fit a lexical model. Return its files."""
-    folder = fit_or_load_lexical_model(LexicalTrainingOptions((str(pairs),), pipeline="all", l2=1.0))
-    return {path: path.read_bytes() for path in folder.iterdir()}
+    return {path: path.read_bytes() for path in fit_model(pairs).iterdir()}
 
 
 def predict(pairs, folder):
@@ -39,9 +37,9 @@ def predict(pairs, folder):
         (build_set, "sets/**/*.arrow"),
         (build_set, "sets/**/dataset_info.json"),
         (build_set, f"sets/**/{checksums.FILE}"),
-        (fit_model, "caches/unbag/**/model.safetensors"),
-        (fit_model, "caches/unbag/**/config.json"),
-        (fit_model, f"caches/unbag/**/{checksums.FILE}"),
+        (read_fitted_model, "caches/unbag/**/model.safetensors"),
+        (read_fitted_model, "caches/unbag/**/config.json"),
+        (read_fitted_model, f"caches/unbag/**/{checksums.FILE}"),
         (predict, "store/**/manifest.json"),
     ],
 )
@@ -60,9 +58,10 @@ def test_damaged_cache_gives_same_content(sixty_pairs, tmp_path, caplog, damage,
 
 @pytest.mark.parametrize("name", ["model.safetensors", "config.json"])
 @EVERY
-def test_damaged_lexical_model_without_checksums_is_rejected(sixty_pairs, tmp_path, damage, name):
-    [path] = [path for path in fit_model(sixty_pairs, tmp_path) if path.name == name]
-    folder, content = path.parent, path.read_bytes()
+def test_damaged_lexical_model_without_checksums_is_rejected(sixty_pairs, damage, name):
+    folder = fit_model(sixty_pairs)
+    path = folder / name
+    content = path.read_bytes()
     apply_damage(damage, path)
     with pytest.raises(ValueError, match=re.escape(str(folder))):  # if the user names the folder
         LexicalModel.load(folder)

@@ -23,10 +23,9 @@ pytest.importorskip("torch", reason="needs unbag[models]")
 from tests.fake_hub.accounts import ALICE
 from tests.fake_hub.client_process import ClientProcess, runs_in
 from tests.fake_hub.faults import Fault
-from tests.fake_hub.running import RunningHub
 from tests.hub.conftest import tiny_hub  # noqa: F401  (a fixture)
-from tests.robustness.conftest import ALL, write_pairs
-from unbag.baselines.lexical.fitting import LexicalTrainingOptions, fit_or_load_lexical_model, load_lexical_model
+from tests.robustness.conftest import ALL, fit_model, write_pairs
+from unbag.baselines.lexical.fitting import load_lexical_model
 from unbag.cli import app
 from unbag.cli.app import run
 
@@ -67,8 +66,7 @@ def stocked_hub(tiny_hub, tiny_bert, tmp_path_factory):  # noqa: F811
     folder, api = tmp_path_factory.mktemp("stock"), HfApi(tiny_hub.endpoint, token=ALICE)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("UNBAG_CACHE", str(folder / "cache"))
-        pairs = str(write_pairs(folder / "pairs.csv", 20))
-        lexical = fit_or_load_lexical_model(LexicalTrainingOptions((pairs,), pipeline="all", l2=1.0))
+        lexical = fit_model(write_pairs(folder / "pairs.csv", 20))
     for name, files in (("tiny", tiny_bert), ("lexical", lexical)):
         api.create_repo(f"alice/{name}", exist_ok=True)
         api.upload_folder(repo_id=f"alice/{name}", folder_path=files)
@@ -133,7 +131,7 @@ def pair_with_commands(kinds):
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "fault"), pair_with_commands(PASSING))
 @runs_in("client")
-def test_three_faults_in_a_row_are_retried(stocked_hub: RunningHub, name: str, fault: str) -> None:
+def test_three_faults_in_a_row_are_retried(stocked_hub, name, fault):
     done, after = run_broken(stocked_hub, name, fault, 3)
     assert done.code == 0, (after, done.said)
     assert done.waited < 60, after
@@ -143,7 +141,7 @@ def test_three_faults_in_a_row_are_retried(stocked_hub: RunningHub, name: str, f
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "fault"), pair_with_commands(LASTING))
 @runs_in("client")
-def test_permanent_fault_is_one_line_with_host(stocked_hub: RunningHub, name: str, fault: str) -> None:
+def test_permanent_fault_is_one_line_with_host(stocked_hub, name, fault):
     done, after = run_broken(stocked_hub, name, fault, 10**6)
     assert done.waited < 300, after
     if done.code == 0:  # optional requests, for example for a file that may be missing

@@ -68,6 +68,14 @@ def test_full_disk_gives_one_line_and_next_run_succeeds(empty_working_dir, capsy
     assert code == 0, said
 
 
+def read_outputs(folder):
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and path.name not in ("run.yaml", "manifest.json")  # these contain paths and times
+    }
+
+
 @pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
@@ -92,11 +100,7 @@ def test_interrupted_command_succeeds_when_repeated(tmp_path, command, number):
         process = start()
         assert process.wait() == 0, process.communicate()
         seconds = time.monotonic() - begin
-        outputs[name] = {
-            str(path.relative_to(folder)): path.read_bytes()
-            for path in (folder / "out").rglob("*")
-            if path.is_file() and path.name not in ("run.yaml", "manifest.json")  # these contain paths and times
-        }
+        outputs[name] = read_outputs(folder / "out")
     assert outputs["whole"]
     assert outputs["interrupted"] == outputs["whole"]
 
@@ -201,11 +205,7 @@ def test_two_evaluations_in_one_folder_give_result_of_one(tmp_path):
         processes = [PYTHON.start("-m", "unbag", *command, name, env=env, cwd=tmp_path) for _ in range(n)]
         for process in processes:
             assert process.wait() == 0, process.communicate()
-        outputs[name] = {
-            str(path.relative_to(tmp_path / name)): path.read_bytes()
-            for path in (tmp_path / name).rglob("*")
-            if path.is_file() and path.name not in ("run.yaml", "manifest.json")  # these contain paths and times
-        }
+        outputs[name] = read_outputs(tmp_path / name)
     assert outputs["one"]
     assert outputs["two"] == outputs["one"]
     assert not [path for path in tmp_path.rglob(".*") if path.name.endswith((".lock", ".part"))]

@@ -13,8 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.robustness.conftest import read_files_below, run_rejected, sample_inputs, write_pairs
-from unbag.baselines.lexical.fitting import LexicalTrainingOptions, fit_or_load_lexical_model
+from tests.robustness.conftest import fit_model, read_files_below, run_rejected, sample_inputs, write_pairs
 from unbag.baselines.lexical.word_vectors import read_word_vectors
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.perturbations import corpus_counts
@@ -86,7 +85,7 @@ def test_special_file_is_rejected_at_once(capsys, tmp_path, kind, command, endin
 
 
 def test_named_pipe_in_lexical_model_is_rejected(capsys, sixty_pairs):
-    folder = fit_or_load_lexical_model(LexicalTrainingOptions((str(sixty_pairs),), pipeline="all", l2=1.0))
+    folder = fit_model(sixty_pairs)
     (folder / "model.safetensors").unlink()
     os.mkfifo(folder / "model.safetensors")
     run_rejected(capsys, "lexical", "score", "--premise", "A.", "--hypothesis", "B.", "--model", folder)

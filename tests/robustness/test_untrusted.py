@@ -16,8 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.robustness.conftest import read_files_below, run_command, run_rejected, sample_inputs
-from unbag.baselines.lexical.fitting import LexicalTrainingOptions, fit_or_load_lexical_model
+from tests.robustness.conftest import fit_model, read_files_below, run_command, run_rejected, sample_inputs
 from unbag.baselines.lexical.model import locate_lexical_model
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import SetRequest
@@ -142,7 +141,7 @@ def test_module_without_function_is_rejected(sixty_pairs, capsys, monkeypatch, c
 
 @pytest.fixture
 def lexical_model(sixty_pairs):
-    folder = fit_or_load_lexical_model(LexicalTrainingOptions((str(sixty_pairs),), pipeline="all", l2=1.0))
+    folder = fit_model(sixty_pairs)
     (folder / "checksums.json").unlink()  # models of other users have no checksums
     return folder
 

@@ -9,7 +9,7 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from tests.baselines.wordnet.tiny_lexicon import TinyLexicon
-from tests.cli.test_options import run_unbag
+from tests.factories import run_unbag
 from tests.models.conftest import tiny_model
 from tests.training.conftest import write_pairs
 from unbag.api import evaluate

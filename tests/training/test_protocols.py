@@ -9,8 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tests.cli.test_options import run_unbag
-from tests.factories import render
+from tests.factories import render, run_unbag
 from tests.fake_hub.client_process import runs_in
 from tests.training.conftest import PAIRS
 from unbag import challenge_sets

@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from tests.hub.synthetic_results import build_model_record, build_plain_result
+from tests.factories import build_model_record, build_plain_result
 from tests.models.conftest import tiny_model
 from tests.models.conftest import tiny_tokenizer as words
 from tests.training.conftest import copy_with_changes, has_equal_weights

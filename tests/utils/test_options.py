@@ -109,17 +109,8 @@ def test_every_option_of_every_set_is_parsed_and_described(name):
             assert parse_text(option.name, hints[option.name], option.example) not in (None, "", ())
 
 
-def test_windows_path_is_no_function():
+def test_path_is_no_function():
+    assert model_loading.find_model_type("./majority") is model_loading.CLASSIFIER
     assert model_loading.find_model_type(r"C:\models\nli") is model_loading.CLASSIFIER
     assert model_loading.find_model_type("C:/models/nli") is model_loading.CLASSIFIER
     assert model_loading.find_model_type("my.module:predict") is model_loading.FUNCTION
-
-
-def test_name_of_built_in_model_precedes_folder(tmp_path, monkeypatch, caplog):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "majority").mkdir()
-    assert model_loading.find_model_type("./majority") is model_loading.CLASSIFIER
-    (tmp_path / "pairs.csv").write_text("premise,hypothesis,label\nA dog.,A cat.,neutral\nA cat.,A dog.,entailment\n")
-    predictor, _ = model_loading.load_predictor("majority", train_data=("pairs.csv",))
-    assert predictor.predict(["A dog."], ["A cat."]).tolist() == [[0.5, 0.5, 0]]
-    assert "majority: the built-in model; pass ./majority for the model in the folder of this name" in caplog.text

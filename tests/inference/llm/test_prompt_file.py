@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.cli.test_options import run_unbag
-from tests.factories import QUICK
+from tests.factories import QUICK, run_unbag
 from unbag.challenge_sets import results
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.evaluation.model_loading import list_variants

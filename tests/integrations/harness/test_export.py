@@ -13,10 +13,10 @@ from typing import get_args
 import datasets
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
+from tests.factories import run_unbag
 from tests.inference.llm.tiny_lm import save_tiny_lm
-from unbag import challenge_sets, cli, evaluate
+from unbag import challenge_sets, evaluate
 from unbag.challenge_sets.base import ACCURACY, MetricDefinition
 from unbag.challenge_sets.request import SetRequest
 from unbag.cli.export import Harness
@@ -30,20 +30,12 @@ from unbag.scoring.nested import iter_estimates
 pytest.importorskip("torch", reason="needs unbag[models]")
 pytest.importorskip("transformers", reason="needs unbag[models]")
 
-PAIRS = "premise,hypothesis,label\n" + "".join(
-    f"The {who} dog over there sees a {what} on the road.,The {who} animal there sees some {what} just now.,{label}\n"
-    for who in ("big", "small", "brown")
-    for what, label in (("cat", "entailment"), ("bone", "neutral"), ("car", "contradiction"))
-)
-
-pytestmark = pytest.mark.usefixtures("empty_caches")
 TASKS = [HarnessTask(name, f"org/{name}", "snli", "test") for name in challenge_sets.list_set_names()]
 
 
 @pytest.fixture
-def requests(tmp_path):
-    (tmp_path / "pairs.csv").write_text(PAIRS)
-    where = {"data": str(tmp_path / "pairs.csv")}
+def requests(working_folder):
+    where = {"data": str(working_folder / "pairs.csv")}
     return [SetRequest("permuted", options={**where, "q": 3}), SetRequest("swapped", options=where)]
 
 
@@ -69,7 +61,8 @@ def list_global_names(table):
 
 def test_invalid_export_is_rejected_before_writing(requests, tmp_path):
     two = tmp_path / "claims.csv"
-    two.write_text(PAIRS.replace("neutral", "unsupported").replace("contradiction", "unsupported"))
+    pairs = (tmp_path / "pairs.csv").read_text()
+    two.write_text(pairs.replace("neutral", "unsupported").replace("contradiction", "unsupported"))
     for wrong, message in (
         ({"requests": [*requests, requests[0]]}, "expected each set once, got permuted twice"),
         ({"num_fewshot": 1}, "few-shot examples"),
@@ -87,8 +80,8 @@ def test_invalid_export_is_rejected_before_writing(requests, tmp_path):
 
 
 def test_command_writes_tasks_and_prints_run_command(requests, tmp_path):
-    options = ["--data", str(tmp_path / "pairs.csv"), "--output-dir", str(tmp_path / "out"), "-o", "q=2", "--json"]
-    shown = CliRunner().invoke(cli.app, ["export", "inspect-ai", *options])
+    options = ["--data", "pairs.csv", "--output-dir", tmp_path / "out", "-o", "q=2", "--json"]
+    shown = run_unbag("export", "inspect-ai", *options)
     assert shown.exit_code == 0, shown.output
     told = json.loads(shown.stdout)
     assert told["files"] == ["data/permuted/test.parquet", "unbag_tasks.py"]

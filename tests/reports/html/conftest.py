@@ -11,8 +11,8 @@ import pytest
 from unbag.baselines.lexical.words import ALL
 from unbag.challenge_sets.request import SetRequest
 from unbag.data import demo
-from unbag.data.labels import LABELS
 from unbag.evaluation.evaluator import evaluate_all
+from unbag.inference.function import CallablePredictor
 from unbag.reports import html
 
 HOSTILE = (
@@ -21,24 +21,19 @@ HOSTILE = (
 HOSTILE_NAME = "org/<b onclick=alert(1)>model</b>"
 
 
-class LetterPredictor:
-    """Predicts labels by a checksum of the letters of both sentences, or of their beginnings if `ordered`."""
+def build_model(name, *, ordered=False):
+    """Build a model that predicts labels by a checksum of both sentences' letters, or of their beginnings."""
 
-    label_space = LABELS
-
-    def __init__(self, name, *, ordered=False):
-        self.identity = {"name": name}
-        self._ordered = ordered
-
-    def predict(self, premises, hypotheses):
-        rows = np.full((len(premises), 3), 0.1, dtype=np.float32)
+    def predict(premises, hypotheses):
+        rows = np.full((len(premises), 3), 0.1)
         for row, (premise, hypothesis) in enumerate(zip(premises, hypotheses, strict=True)):
-            letters = premise[:3] + hypothesis[:3] if self._ordered else premise + hypothesis
-            answer = sum(map(ord, letters.replace(" ", ""))) % 3
-            rows[row, answer] = 0.8
+            letters = premise[:3] + hypothesis[:3] if ordered else premise + hypothesis
+            rows[row, sum(map(ord, letters.replace(" ", ""))) % 3] = 0.8
             if premise == HOSTILE:  # a confident mistake, so that the report shows it
                 rows[row] = [0.98, 0.01, 0.01]
-        return rows
+        return rows.tolist()
+
+    return CallablePredictor(predict, identity={"name": name})
 
 
 @pytest.fixture(scope="session")
@@ -56,16 +51,15 @@ def run(tmp_path_factory):
         (folder / f"{split}.jsonl").write_text("".join(lines), encoding="utf-8")
     data = {"data": str(folder / "validation.jsonl")}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("datasets.config.HF_DATASETS_CACHE", folder / "cache")
-        patch.setenv("XDG_CACHE_HOME", str(folder / "xdg"))
+        patch.setenv("UNBAG_CACHE", str(folder / "cache"))
         requests = [
             SetRequest("permuted", options=data | {"q": 5}),
             SetRequest("cs_lambda", options=data | {"train_data": (str(folder / "train.jsonl"),), "pipeline": ALL}),
             SetRequest("swapped", options=data),
             SetRequest("plain", options=data),
         ]
-        models = [LetterPredictor(HOSTILE_NAME), LetterPredictor("reads-order", ordered=True)]
-        for name, some in (("a", models), ("b", [LetterPredictor("lexical")])):  # the report combines both
+        models = [build_model(HOSTILE_NAME), build_model("reads-order", ordered=True)]
+        for name, some in (("a", models), ("b", [build_model("lexical")])):  # the report combines both
             evaluate_all(some, requests, output_dir=folder / name)
     return folder
 

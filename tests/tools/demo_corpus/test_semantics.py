@@ -1,5 +1,4 @@
 import random
-from collections.abc import Sequence
 from itertools import permutations
 
 import pytest
@@ -11,7 +10,7 @@ from tools.demo_corpus.semantics import are_captions_clear, contradicts, entails
 pytestmark = pytest.mark.nightly  # the shipped corpus changes only if somebody generates it again
 
 
-def e(words: str, gear: str = "") -> Entity:
+def e(words, gear=""):
     """Parse phrases such as "two young dog" and "red coat"."""
     *before, noun = words.split()
     number = before.pop(0) if before and before[0] in ("some", "two", "three", "four", "several") else "one"
@@ -22,16 +21,10 @@ def e(words: str, gear: str = "") -> Entity:
     return entity._replace(gear=Gear(what, colour[0] if colour else None))
 
 
-def s(
-    agents: Entity | str | tuple[Entity, ...], verb: str | None = None, patient: Entity | str | None = None, **at: str
-):
+def s(agents, verb=None, patient=None, **at):
     agents = e(agents) if isinstance(agents, str) else agents
-    return Scene(
-        (agents,) if isinstance(agents, Entity) else agents,
-        verb,
-        e(patient) if isinstance(patient, str) else patient,
-        **at,
-    )
+    patient = e(patient) if isinstance(patient, str) else patient
+    return Scene((agents,) if isinstance(agents, Entity) else agents, verb, patient, **at)
 
 
 E, N, C = "entailment", "neutral", "contradiction"
@@ -80,7 +73,7 @@ E, N, C = "entailment", "neutral", "contradiction"
         (s(e("man", "red coat"), "sing"), s(e("man", "blue coat")), C),
     ],
 )
-def test_label_equals_manual_example(premise: Scene, hypothesis: Scene, expected: str):
+def test_label_equals_manual_example(premise, hypothesis, expected):
     assert label(premise, hypothesis) == expected
 
 
@@ -96,11 +89,11 @@ def test_label_equals_manual_example(premise: Scene, hypothesis: Scene, expected
         (s("woman", "ride", "horse"), s("woman", "ride", "horse", place="outdoors")),
     ],
 )
-def test_debatable_pair_is_not_clear(premise: Scene, hypothesis: Scene):
+def test_debatable_pair_is_not_clear(premise, hypothesis):
     assert not is_clear(premise, hypothesis)
 
 
-def chains_of(groups: Sequence[Sequence[edits.Edit]], seed: int, n: int = 2_000) -> list[tuple[Scene, ...]]:
+def chains_of(groups, seed, n=2_000):
     """Generate chains of three scenes a few edits apart, since unrelated scenes rarely entail each other."""
     rng = random.Random(seed)
     chains = []
@@ -165,7 +158,7 @@ def test_entailing_scene_inherits_contradictions():
         (Caption(s("dog", "chase", "cat"), True), Caption(s("cat", "chase", "dog")), N),
     ],
 )
-def test_negated_captions_have_labels_of_monotonicity(premise: Caption, hypothesis: Caption, expected: str):
+def test_negated_captions_have_labels_of_monotonicity(premise, hypothesis, expected):
     assert label_captions(premise, hypothesis) == expected
     assert are_captions_clear(premise, hypothesis)
 
