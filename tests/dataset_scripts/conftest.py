@@ -12,11 +12,10 @@ def _empty_caches(empty_caches):
 
 @pytest.fixture
 def write_pairs(tmp_path):
-    """Return a function that writes (premise, hypothesis, label) to a file, with ids if given, and returns its path."""
+    """Return a function that writes (premise, hypothesis, label) to a file, and returns its path."""
 
-    def write(pairs, name="pairs.jsonl", ids=None):
+    def write(pairs, name="pairs.jsonl"):
         rows = [dict(zip(("premise", "hypothesis", "label"), pair, strict=True)) for pair in pairs]
-        rows = rows if ids is None else [{"id": str(each), **row} for each, row in zip(ids, rows, strict=True)]
         (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
         return str(tmp_path / name)
 

@@ -32,7 +32,7 @@ PAIRS = [
 
 @pytest.fixture
 def pairs(write_pairs):
-    return write_pairs(PAIRS, ids=["p0", "p1", "p2", "p3"])
+    return write_pairs(PAIRS)
 
 
 def _load(pairs, **options):
@@ -42,7 +42,7 @@ def _load(pairs, **options):
 def test_example_gives_original_and_q_permutations(pairs):
     rows = _load(pairs)
     assert rows["permutation"][:] == [-1, 0, 1, 2, 3] * 2
-    assert rows["source_id"][:] == ["p0"] * 5 + ["p2"] * 5
+    assert rows["source_id"][:] == ["pairs-0"] * 5 + ["pairs-2"] * 5
     assert (rows[0]["premise"], rows[0]["hypothesis"]) == PAIRS[0][:2]
     assert rows.features["label"].int2str(rows["label"][:]) == ["neutral"] * 5 + ["entailment"] * 5
     assert len(set(rows["id"][:])) == 10

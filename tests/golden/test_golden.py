@@ -25,29 +25,22 @@ _SHOWN = 60  # maximum number of lines of a diff
 @pytest.fixture(scope="session")
 def outputs(request, tmp_path_factory, make_model, _lower_size_limits):
     """Return the texts by name. Texts that need ../shared or WordNet are included only if these are available."""
-    for package in ("openai", "vl_convert", "scipy"):
+    for package in ("openai", "vl_convert", "scipy", "torch"):
         pytest.importorskip(package)
-    torch = pytest.importorskip("torch")
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # with models this small, threads mostly wait for each other
     optional = {}
     for name in ("shared", "wordnet"):
         with suppress(pytest.skip.Exception):
             optional[name] = request.getfixturevalue(name)
-    folder = tmp_path_factory.mktemp("golden")
     causal = save_tiny_lm(tmp_path_factory.mktemp("tiny_lm"))
-    try:
-        with running_endpoint() as endpoint, redirect_stderr(io.StringIO()):  # progress bars would hide the differences
-            return create_outputs(
-                folder,
-                bert=make_model(),
-                causal=causal,
-                endpoint=endpoint.base_url,
-                shared=optional.get("shared"),
-                lexicon=optional.get("wordnet"),
-            )
-    finally:
-        torch.set_num_threads(threads)
+    with running_endpoint() as endpoint, redirect_stderr(io.StringIO()):  # progress bars would hide the differences
+        return create_outputs(
+            tmp_path_factory.mktemp("golden"),
+            bert=make_model(),
+            causal=causal,
+            endpoint=endpoint.base_url,
+            shared=optional.get("shared"),
+            lexicon=optional.get("wordnet"),
+        )
 
 
 @pytest.mark.parametrize("name", EXPECTED)
