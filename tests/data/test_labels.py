@@ -62,7 +62,6 @@ def test_output_labels_are_read_by_name_or_label_map(names, label_map, order):
         (GENERIC[:2], "LABEL_0=neutral,entailment", "mixture"),
         (("entailment", "entailment", "neutral"), "", PERMUTATION),
         (("entailment", "neutral"), "", PERMUTATION),
-        (("neutral",) * 3, "", PERMUTATION),
         (
             ("entailment", "contradiction"), "",
             "pass --label-map entailment,not_entailment if contradiction means not_entailment, or "
