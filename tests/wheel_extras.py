@@ -22,6 +22,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from tests.factories import write_table
 from tests.fake_llm import running_endpoint
 from unbag.data.demo import iter_demo_pairs
 
@@ -30,7 +31,7 @@ NONE: Final = "none"
 EXTRAS: Final[dict[str, list[str]]] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
     "optional-dependencies"
 ]
-_CHINESE: Final = "两只大狗今天在田野上奔跑，孩子们在看着。,今天有一些动物在田野上奔跑。,entailment\n"
+_CHINESE: Final = ("两只大狗今天在田野上奔跑，孩子们在看着。", "今天有一些动物在田野上奔跑。", "entailment")
 _METRIC: Final = """
 import evaluate
 from unbag import scripts
@@ -81,11 +82,9 @@ def list_included_extras(extra: str) -> set[str]:
 
 def write_files(folder: Path) -> None:
     """Write the files that the commands read."""
-    header = "premise,hypothesis,label\n"
-    pairs = islice(iter_demo_pairs("validation"), 60)
-    rows = [f'"{pair.premise}","{pair.hypothesis}",{pair.label}\n' for pair in pairs]
-    (folder / "pairs.csv").write_text(header + "".join(rows), encoding="utf-8")
-    (folder / "chinese.csv").write_text(header + _CHINESE, encoding="utf-8")
+    pairs = [(pair.premise, pair.hypothesis, pair.label) for pair in islice(iter_demo_pairs("validation"), 60)]
+    for name, rows in (("pairs", pairs), ("chinese", [_CHINESE])):
+        write_table(folder / f"{name}.csv", rows, ["premise", "hypothesis", "label"])
     (folder / "yes.py").write_text("def says(premises, hypotheses):\n    return ['entailment'] * len(premises)\n")
 
 

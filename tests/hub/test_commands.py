@@ -21,7 +21,7 @@ pytest.importorskip("torch", reason="needs unbag[models]")
 
 from tests.training.conftest import pairs_path  # noqa: F401
 from unbag import challenge_sets, scripts
-from unbag.cli import publish, push, train
+from unbag.cli import publish
 from unbag.cli.push import validate_push
 from unbag.data.corpora import PAPER_CORPORA
 from unbag.hub import dataset
@@ -189,21 +189,6 @@ def test_token_without_write_permission_is_rejected(hub, monkeypatch, token, to,
     expected = pytest.raises(ValueError, match=f"--push-checkpoints {to}: {reason}") if reason else nullcontext()
     with expected:
         validate_push(to, offline=False, option="--push-checkpoints")
-
-
-def test_train_checks_both_repositories_before_run(monkeypatch, tmp_path):
-    asked = []
-
-    def record(to, *, offline, option="--push-results"):
-        asked.append((option, to))
-
-    monkeypatch.setattr(push, "validate_push", record)
-    monkeypatch.setattr(train, "_run", lambda *_, **__: asked.append("training") or [])
-    monkeypatch.setattr(push, "push_model", lambda *_, **__: None)
-    folder = ["--output-dir", str(tmp_path / "o")]
-    options = ["--model", "m", *folder, "--push-results", "org", "--push-checkpoints", "org/c"]
-    train.app(["finetune", *options], standalone_mode=False)
-    assert asked == [("--push-results", "org"), ("--push-checkpoints", "org/c"), "training"]
 
 
 _LIMIT = 4_000  # maximum file size in bytes, smaller than the tiny corpus
