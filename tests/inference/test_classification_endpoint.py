@@ -9,7 +9,7 @@ from tests.fake_llm.classifier import LABELS as SERVED
 from tests.fake_llm.classifier import Classifier, compute_probabilities_by_letters, score_by_letters
 from unbag.data.labels import LABELS, TWO_WAY, LabelError
 from unbag.evaluation.model_loading import load_predictor
-from unbag.inference.classification_endpoint import ClassificationEndpointPredictor
+from unbag.inference.classification_endpoint import ROUTES, ClassificationEndpointPredictor
 from unbag.inference.label_probe import PAIRS
 from unbag.inference.predictor import EndpointError
 
@@ -45,6 +45,11 @@ def test_predict_probabilities_match_server_by_label_name(endpoint, route):
     np.testing.assert_allclose(values, np.array(expected)[:, columns], atol=1e-6)
     sizes = [len(request.body.get("inputs") or request.body.get("input")) for request in endpoint.requests]
     assert sorted(sizes) == [12, 18, 32], "the label probe, then fifty pairs in two requests"
+
+
+def test_label_of_tied_outputs_names_none_of_them():
+    item = {"index": 0, "label": "neutral", "probs": [0.4, 0.4, 0.2]}
+    assert ROUTES["classify"].parse({"data": [item]}, 1) == [(("", "", ""), (0.4, 0.4, 0.2))]
 
 
 @pytest.mark.parametrize("route", ["score", "rerank", "predict"])

@@ -87,7 +87,8 @@ class EndpointRoute:
             return PairOutputs(("",), (float(item["score"]),))
         values = tuple(map(float, item["probs"]))
         names = [""] * len(values)
-        names[values.index(max(values))] = str(item["label"] or "")
+        if values.count(max(values)) == 1:  # otherwise, the label may be that of any of the likeliest outputs
+            names[values.index(max(values))] = str(item["label"] or "")
         return PairOutputs(tuple(names), values)
 
 
