@@ -1,21 +1,26 @@
 """Tests of all models: words, padding, batches, gradients, learning, files, HEX, size, and dependence on word order."""
 
 import json
+import subprocess
+import sys
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 import torch
+from huggingface_hub import create_repo, upload_folder
 from safetensors.torch import load_file
-from transformers import AutoConfig, AutoModelForSequenceClassification
+from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
 from tests.fake_hub.accounts import ALICE
-from tests.fork_server import PYTHON
-from tests.models.conftest import LABELS, PAIRS, TEXT_VARIANTS, encode, tiny_model, tiny_tokenizer
+from tests.fake_hub.client_process import runs_in
+from tests.models.conftest import LABELS, PAIRS, TEXT_VARIANTS, RightBranchingParser, encode, tiny_model, tiny_tokenizer
+from tests.training import tiny_networks
 from tests.training.conftest import pairs_path  # noqa: F401  (fixture)
 from tests.training.tiny_networks import build_trainer, compute_batch_loss
 from unbag.data.text.tokens import tokenize
+from unbag.hub import vendoring
 from unbag.models import ARCHITECTURES
 from unbag.models.network import RELATIONS
 from unbag.models.word_tokenizer import build_vocabulary, split_words
@@ -219,35 +224,6 @@ def test_bfloat16_changes_probabilities_slightly(name):
     assert (found - expected).abs().mean() < 0.1
 
 
-PUSH = """
-import json, sys, torch
-from pathlib import Path
-from huggingface_hub import create_repo, upload_folder
-from unbag.hub import vendoring
-from unbag.models import ARCHITECTURES
-from transformers import AutoModelForSequenceClassification, AutoTokenizer
-from tests.models.conftest import PAIRS, RightBranchingParser, encode, tiny_model, tiny_tokenizer
-import unbag.models.s_tlstm as s_tlstm
-s_tlstm.load_tree_parser = lambda pipeline: RightBranchingParser()
-logits = {}
-for name in ARCHITECTURES:
-    network = tiny_model(name)
-    folder = Path(sys.argv[1]).parent / name
-    network.save_pretrained(folder)
-    tiny_tokenizer().save_pretrained(folder)
-    config, code = vendoring.add_model_code(json.loads((folder / "config.json").read_text()))
-    (folder / "config.json").write_text(json.dumps(config))
-    (folder / vendoring.MODEL_CODE_FILE).write_text(code)
-    create_repo(f"alice/tiny-{name}", private=False)
-    upload_folder(repo_id=f"alice/tiny-{name}", folder_path=folder)
-    logits[name] = network(**encode()).logits.detach()
-    loaded = AutoModelForSequenceClassification.from_pretrained(f"alice/tiny-{name}")
-    tokenizer = AutoTokenizer.from_pretrained(f"alice/tiny-{name}")
-    encoded = tokenizer(*map(list, zip(*PAIRS)), padding=True, return_tensors="pt")
-    torch.testing.assert_close(loaded(**encoded).logits, logits[name], atol=1e-6, rtol=1e-5, msg=name)
-torch.save(logits, sys.argv[1])
-"""
-
 WITHOUT_US = """
 import json, sys, torch
 sys.modules["unbag"] = None  # whoever imports it fails
@@ -280,14 +256,30 @@ torch.save(logits, out)
 
 @pytest.mark.nightly
 @pytest.mark.slow
+@runs_in("hub_client")
 def test_pushed_models_load_from_hub(hub, tmp_path):
-    """The logits are the same in fresh processes, with and without unbag."""
-    folders = {name: str(tmp_path / name) for name in ARCHITECTURES}
-    coded = json.dumps([folders | {"esim": "alice/tiny-esim"}, PAIRS, str(tmp_path / "without us.pt")])
-    for name, script, given in (("pushed", PUSH, tmp_path / "pushed.pt"), ("without us", WITHOUT_US, coded)):
-        environment = hub.env(tmp_path / f"home of {name}", token=ALICE)  # with a separate cache
-        PYTHON.run("-c", script, given, env=environment, check=True)
-    pushed, found = (torch.load(tmp_path / f"{name}.pt", weights_only=True) for name in ("pushed", "without us"))
-    assert set(pushed) == set(found) == set(ARCHITECTURES)
-    for name, logits in pushed.items():
-        torch.testing.assert_close(found[name], logits, atol=1e-6, rtol=1e-5, msg=name)
+    """The logits are the same for a model from the Hub, with unbag, and in a fresh process without unbag."""
+    expected = {}
+    for name in ARCHITECTURES:
+        network, folder, repository = tiny_model(name), tmp_path / name, f"alice/tiny-{name}"
+        network.save_pretrained(folder)
+        tiny_tokenizer().save_pretrained(folder)
+        config, code = vendoring.add_model_code(json.loads((folder / "config.json").read_text()))
+        (folder / "config.json").write_text(json.dumps(config))
+        (folder / vendoring.MODEL_CODE_FILE).write_text(code)
+        create_repo(repository, private=False)
+        upload_folder(repo_id=repository, folder_path=folder)
+        with pytest.MonkeyPatch.context() as patch, torch.no_grad():
+            patch.setattr("unbag.models.s_tlstm.load_tree_parser", lambda pipeline: RightBranchingParser())
+            expected[name] = network(**encode()).logits
+            loaded = AutoModelForSequenceClassification.from_pretrained(repository)
+            encoded = tiny_networks.encode(PAIRS, AutoTokenizer.from_pretrained(repository))
+            torch.testing.assert_close(loaded(**encoded).logits, expected[name], atol=1e-6, rtol=1e-5, msg=name)
+    sources = {name: str(tmp_path / name) for name in ARCHITECTURES} | {"esim": "alice/tiny-esim"}
+    arguments = json.dumps([sources, PAIRS, str(tmp_path / "found.pt")])
+    environment = hub.env(tmp_path / "home", token=ALICE)  # with a separate cache
+    subprocess.run([sys.executable, "-c", WITHOUT_US, arguments], env=environment, check=True)
+    found = torch.load(tmp_path / "found.pt", weights_only=True)
+    assert set(found) == set(ARCHITECTURES)
+    for name, logits in found.items():
+        torch.testing.assert_close(logits, expected[name], atol=1e-6, rtol=1e-5, msg=name)
