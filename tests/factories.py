@@ -99,6 +99,11 @@ def score_swapped_pairs(predictions, references, swapped_predictions, **options)
     return swap_consistency(predicted, [*references] * 2, [*range(n)] * 2, [False] * n + [True] * n, **options)
 
 
+def write_pairs(path: Path, pairs) -> Path:
+    """Write pairs with labels in the format of the file's suffix. Return the path."""
+    return write_table(path, pairs, ["premise", "hypothesis", "label"])
+
+
 def write_table(path: Path, rows, columns=None) -> Path:
     """Write a data frame or rows in the format of the file's suffix. Return the path."""
     frame = pandas.DataFrame(rows, columns=columns)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas
 import pytest
 
-from tests.factories import run_unbag
+from tests.factories import run_unbag, write_pairs
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.predictions import build_predictions_from_labels
 from unbag.evaluation import human_study
@@ -133,14 +133,12 @@ def test_command_shows_annotators_next_to_published_experts(folder):
 
 
 def test_command_samples_accepted_pairs(tmp_path, monkeypatch):
-    lines = ["premise,hypothesis,label"]
+    pairs = []
     for number in range(40):
         more = " ".join(["very"] * (number // 4))
-        lines.append(
-            f"The {more} big dog number {number} over there sees a cat on the road.,"
-            f"The animal number {number} over there sees something just now.,{LABELS[number % 2]}"
-        )
-    (tmp_path / "pairs.csv").write_text("\n".join(lines) + "\n")
+        premise = f"The {more} big dog number {number} over there sees a cat on the road."
+        pairs.append((premise, f"The animal number {number} over there sees something just now.", LABELS[number % 2]))
+    write_pairs(tmp_path / "pairs.csv", pairs)
     # predicts entailment for any order, except for the original order of pairs with a 0 or 2 in their number
     (tmp_path / "odd.py").write_text(
         "def predict(premises, hypotheses):\n"

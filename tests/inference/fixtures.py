@@ -44,35 +44,21 @@ def tiny_tokenizer(vocabulary: Mapping[str, int], *, pair: str = "[CLS] $A [SEP]
 @pytest.fixture(scope="session")
 def make_model(tmp_path_factory: pytest.TempPathFactory) -> MakeModel:
     """Return a function that saves a tiny random classifier and returns its folder."""
-    torch = pytest.importorskip("torch", reason="needs unbag[models]")
-    transformers = pytest.importorskip("transformers", reason="needs unbag[models]")
+    for package in ("torch", "transformers"):
+        pytest.importorskip(package, reason="needs unbag[models]")
+    from tests.training.tiny_networks import tiny_network
 
     def make(kind: str = "bert", *, order: tuple[str, ...] = ORDER, seed: int = 0, positions: int = 64) -> Path:
         pad = 1 if kind == "roberta" else 0  # RoBERTa's positions start after its padding id
         special = ["[UNK]", "[PAD]", "[CLS]", "[SEP]"] if pad else ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
         vocabulary = {word: number for number, word in enumerate(special + WORDS)}
-        tokenizer = tiny_tokenizer(vocabulary)
-        tokenizer.backend_tokenizer.enable_truncation(8)  # a setting left over from training, as in the real fixture
         names = ["input_ids", "attention_mask", *(["token_type_ids"] if kind == "bert" else [])]
-        tokenizer.model_input_names = tokenizer.init_kwargs["model_input_names"] = names
-        shape = {"dim": 32, "n_heads": 4, "n_layers": 2, "hidden_dim": 64}
-        if kind != "distilbert":
-            names = ("hidden_size", "num_attention_heads", "num_hidden_layers", "intermediate_size")
-            shape = dict(zip(names, shape.values(), strict=True))
-        config = transformers.AutoConfig.for_model(
-            kind,
-            **shape,
-            vocab_size=len(vocabulary),
-            max_position_embeddings=positions,
-            pad_token_id=pad,
-            type_vocab_size=2,
-            initializer_range=0.3,  # logits of magnitude 1, so that errors are visible
-            id2label=dict(enumerate(order)),
-            label2id={label: output for output, label in enumerate(order)},
-        )
-        torch.manual_seed(seed)
+        tokenizer = tiny_tokenizer(vocabulary, model_input_names=names)
+        tokenizer.backend_tokenizer.enable_truncation(8)  # a setting left over from training, as in the real fixture
+        shape = {"vocab_size": len(vocabulary), "max_position_embeddings": positions, "type_vocab_size": 2}
+        network = tiny_network(kind, dropout=None, bias=0.0, seed=seed, order=order, pad_token_id=pad, **shape)
         folder = tmp_path_factory.mktemp(kind)
-        transformers.AutoModelForSequenceClassification.from_config(config).save_pretrained(folder)
+        network.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
         return folder
 

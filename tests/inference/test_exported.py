@@ -6,6 +6,7 @@ import shutil
 import numpy as np
 import pytest
 
+from tests.factories import BARE, write_pairs
 from tests.fake_hub.running import running_hub
 from tests.fork_server import PYTHON
 from tests.inference.fixtures import PAIRS, export_graph
@@ -132,13 +133,11 @@ def test_evaluate_exported_model_reuses_predictions_of_same_file(quantized_model
         return run_batch(self, pairs, batch)
 
     monkeypatch.setattr(ExportedPredictor, "_probabilities", predict_and_count)
-    lines = [f"{premise},{hypothesis},entailment" for premise, hypothesis in PAIRS]
-    (tmp_path / "pairs.csv").write_text("\n".join(["premise,hypothesis,label", *lines]) + "\n")
+    pairs = write_pairs(tmp_path / "pairs.csv", [(*pair, "entailment") for pair in PAIRS])
 
     def count_predicted_rows(file):
         rows.clear()
-        options = {"data": str(tmp_path / "pairs.csv"), "output_dir": tmp_path / "run", "trust_labels": True}
-        options |= {"shuffled": False, "lexical_baseline": False, "progress": False}
+        options = {"data": str(pairs), "output_dir": tmp_path / "run", "trust_labels": True, **BARE}
         [result] = evaluate(str(quantized_model), "plain", model_file=file, **options).results
         return sum(rows), result.model
 

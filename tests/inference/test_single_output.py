@@ -1,6 +1,5 @@
 """Tests of thresholds (of models with one or several outputs), break-even, and code in a model repository."""
 
-import json
 import re
 
 import numpy as np
@@ -10,7 +9,8 @@ pytest.importorskip("torch", reason="needs unbag[models]")
 import torch
 import transformers
 
-from tests.inference.fixtures import PAIRS, MakeModel, save_model_with_code
+from tests.factories import BARE, write_pairs
+from tests.inference.fixtures import PAIRS, save_model_with_code
 from unbag import evaluate
 from unbag.data.labels import CONTRADICTION_OR_NOT, LABELS, TWO_WAY, LabelError
 from unbag.data.predictions import SetPredictions
@@ -24,7 +24,7 @@ REVERSED = {"0": "not_entailment", "1": "entailment"}
 
 
 @pytest.fixture(scope="module")
-def scorer(make_model: MakeModel):
+def scorer(make_model):
     """Return the folder of a tiny BERT with one output."""
     return make_model(order=("LABEL_0",))
 
@@ -78,7 +78,7 @@ def test_output_for_other_label_keeps_its_name(scorer, make_model):
         (("not_contradiction", "contradiction"), CONTRADICTION_OR_NOT),
     ],
 )
-def test_several_outputs_and_identity_do_not_depend_on_threshold(make_model: MakeModel, order, space):
+def test_several_outputs_and_identity_do_not_depend_on_threshold(make_model, order, space):
     folder = make_model(order=order)
     plain, predictor = (TransformerPredictor.load(folder, threshold=threshold) for threshold in (None, 0.9))
     assert (predictor.order, predictor.label_space, predictor.threshold) == (order, space, 0.9)
@@ -106,14 +106,8 @@ def test_break_even_predicts_as_many_as_labelled():
 
 @pytest.mark.parametrize("threshold", [0.2, "break-even"])
 def test_evaluation_records_threshold(scorer, sigmoids, tmp_path, threshold):
-    lines = [
-        {"premise": p, "hypothesis": h, "label": label}
-        for (p, h), label in zip(PAIRS, ["entailment", "neutral", "contradiction"] * 2, strict=True)
-    ]
-    data = tmp_path / "pairs.jsonl"
-    data.write_text("\n".join(map(json.dumps, lines)))
-    options = {"lexical_baseline": False, "trust_labels": True, "progress": False}
-    [result] = evaluate(str(scorer), "plain", data=str(data), threshold=threshold, **options).results
+    data = write_pairs(tmp_path / "pairs.csv", [(*pair, LABELS[row % 3]) for row, pair in enumerate(PAIRS)])
+    [result] = evaluate(str(scorer), "plain", data=str(data), threshold=threshold, trust_labels=True, **BARE).results
     assert result.model["options"]["threshold"] == threshold
     assert result.model["ranking"]["pairs"] == 6
     if threshold == "break-even":

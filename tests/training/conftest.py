@@ -10,6 +10,8 @@ pytest.importorskip("torch", reason="needs unbag[models]")
 
 import torch
 
+from tests.factories import write_pairs
+
 PAIRS = [  # the hypothesis alone determines the label: "no", "eats", or neither
     (f"a {age} {who} {does}", hypothesis.format(who=who), label)
     for age in ("old", "young")
@@ -29,11 +31,6 @@ SHORT = {"weak_examples": 12, "weak_epochs": 1}
 def pairs_path(tmp_path_factory):
     """Return a file of 72 pairs."""
     return write_pairs(tmp_path_factory.mktemp("pairs") / "pairs.csv", PAIRS)
-
-
-def write_pairs(path, pairs):
-    path.write_text("premise,hypothesis,label\n" + "".join(",".join(pair) + "\n" for pair in pairs))
-    return path
 
 
 @pytest.fixture(scope="session")

@@ -307,7 +307,7 @@ def test_pairs_depend_on_seed_and_epoch(parser):
 
 def test_run_record_contains_augmentation(finetune, parser, tmp_path, monkeypatch):
     monkeypatch.setattr(augmented, "Parser", lambda: parser)
-    file = write_pairs(tmp_path / "own.csv", [tuple(f'"{text}"' for text in pair) for pair in SENTENCES])
+    file = write_pairs(tmp_path / "own.csv", SENTENCES)
     kinds, batches = ("swapped=0.5", "soswap=9", "negation=7"), "stratified"
     record, _ = finetune(corpus=(str(file),), max_steps=4, batch_size=8, augment=kinds, augment_batches=batches)
     assert record["pairs_per_epoch"] == len(SENTENCES) + 7 + 9 + 6, "no part of a group"

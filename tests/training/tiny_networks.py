@@ -58,8 +58,11 @@ LAST_LAYERS = {
 }
 
 
-def tiny_network(kind="bert", *, dropout=0.0, seed=0, **options):
-    """Return a random classifier with logits of magnitude 1. `options` are further fields of its config."""
+def tiny_network(kind="bert", *, dropout=0.0, bias=0.3, seed=0, order=ORDER, **options):
+    """Return a random classifier with logits of magnitude 1. `options` are further fields of its config.
+
+    Biases have the standard deviation `bias`, since zero biases would hide errors in their use.
+    """
     fields = {
         **_SHAPES.get(kind, _NARROW),
         **({} if kind == "xlnet" else {"max_position_embeddings": 64}),  # XLNet rejects a maximum length
@@ -68,20 +71,20 @@ def tiny_network(kind="bert", *, dropout=0.0, seed=0, **options):
         "pad_token_id": 1,
         "eos_token_id": 2,
         "decoder_start_token_id": 2,
-        "initializer_range": 0.3,
-        "id2label": dict(enumerate(ORDER)),
-        "label2id": {label: output for output, label in enumerate(ORDER)},
+        "initializer_range": 0.3,  # logits of magnitude 1, so that errors are visible
+        "id2label": dict(enumerate(order)),
+        "label2id": {label: output for output, label in enumerate(order)},
     }
     config = transformers.AutoConfig.for_model(kind, **fields | options)
     for name in list(vars(config)):
-        if "drop" in name and isinstance(getattr(config, name), float):
+        if dropout is not None and "drop" in name and isinstance(getattr(config, name), float):
             setattr(config, name, dropout)
     torch.manual_seed(seed)
     network = transformers.AutoModelForSequenceClassification.from_config(config)
     with torch.no_grad():
-        for name, parameter in network.named_parameters():  # zero biases would hide errors in their use
+        for name, parameter in network.named_parameters():
             if name.endswith("bias"):
-                parameter.normal_(std=0.3)
+                parameter.normal_(std=bias)
     return network
 
 
