@@ -1,7 +1,7 @@
 """Tests of the whole flow on a few pairs: build, predict, score, write results."""
 
-import json
 import re
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import unbag
-from tests.factories import run_unbag, score_file
+from tests.factories import run_unbag, score_file, write_pairs
 from unbag.challenge_sets.request import (
     SetRequest,
     build_requested_set,
@@ -41,14 +41,12 @@ LABELS = ["entailment", "neutral", "contradiction"]
 
 @pytest.fixture(scope="module")
 def set_request(tmp_path_factory):
-    path = tmp_path_factory.mktemp("pairs") / "ours.jsonl"
-    rows = [
-        {"premise": f"{subject} {act} today.", "hypothesis": f"{other} {act} now.", "label": LABELS[i % 3]}
-        for i, (subject, other, act) in enumerate((s, o, a) for s in SUBJECTS for o in SUBJECTS for a in ACTS)
+    pairs = [
+        (f"{subject} {act} today.", f"{other} {act} now.", LABELS[i % 3])
+        for i, (subject, other, act) in enumerate(product(SUBJECTS, SUBJECTS, ACTS))
     ]
-    rows.append({"premise": "Too short.", "hypothesis": "Too short.", "label": "neutral"})
-    rows.append({**rows[0], "label": "-"})
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    pairs += [("Too short.", "Too short.", "neutral"), (*pairs[0][:2], "-")]
+    path = write_pairs(tmp_path_factory.mktemp("pairs") / "ours.csv", pairs)
     return SetRequest("permuted", options={"data": str(path), "q": 5})
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import unbag
-from tests.factories import run_unbag
+from tests.factories import run_unbag, write_pairs
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import build_requested_set
 from unbag.data.labels import LABELS
@@ -216,10 +216,9 @@ def test_large_logits_keep_their_order(score):
 
 
 def test_threshold_on_gold_labels_of_contradiction_applies_to_contradiction(tmp_path):
-    path = tmp_path / "pairs.jsonl"
     labels = ["contradiction" if row % 3 == 0 else "not_contradiction" for row in range(N)]
-    rows = [{"premise": p, "hypothesis": h, "label": label} for (p, h, _), label in zip(PAIRS, labels, strict=True)]
-    path.write_text("\n".join(map(json.dumps, rows)))
+    pairs = [(p, h, label) for (p, h, _), label in zip(PAIRS, labels, strict=True)]
+    path = write_pairs(tmp_path / "pairs.csv", pairs)
     contradicted = [0.4 if label == "contradiction" else 0.2 for label in labels]
     scores = {"entailment": [0.5] * N, "neutral": [0.5 - each for each in contradicted], "contradiction": contradicted}
     [result] = unbag.score(build_columns(**scores), data=path, threshold=0.3, lexical_baseline=False, progress=False)

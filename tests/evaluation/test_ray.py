@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import unbag
+from tests import factories
 from tests.inference.fixtures import PAIRS
 from unbag import cli
 from unbag.challenge_sets.request import SetRequest, export_challenge_set
@@ -217,9 +218,7 @@ def test_predictor_of_invalid_model_fails_at_once(tmp_path):
 
 
 def test_command_results_equal_single_process(length_predictor, tmp_path, capsys):
-    (tmp_path / "pairs.csv").write_text(
-        "premise,hypothesis,label\n" + "".join(f"{p},{h},neutral\n" for p, h in PAIRS[:5])
-    )
+    factories.write_pairs(tmp_path / "pairs.csv", [(*pair, "neutral") for pair in PAIRS[:5]])
     asked = ["evaluate", length_predictor, "--sets", "swapped", "--data", "pairs.csv", "--trust-labels"]
     for out, more in (("own", ()), ("ray", ("--engine", "ray"))):
         assert run(cli.app, [*asked, "--no-lexical-baseline", "--output-dir", out, *more]) == 0, capsys.readouterr().err
