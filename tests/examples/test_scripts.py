@@ -1,6 +1,6 @@
 """Tests of the scripts in `examples/`: for SLURM, for jobs of the Hub, and for the evaluation of well-known models."""
 
-import importlib.util
+import importlib
 import json
 import os
 import shlex
@@ -166,11 +166,9 @@ SHORT = ["--sets", "plain,swapped", "--corpus", "snli", "--max-examples", "20", 
 
 @pytest.fixture(scope="module")
 def script():
-    spec = importlib.util.spec_from_file_location("evaluate_models", WELL_KNOWN)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look up their module in sys.modules
-    spec.loader.exec_module(module)
-    return module
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(WELL_KNOWN.parent)
+        return importlib.import_module(WELL_KNOWN.stem)
 
 
 def test_listed_models_have_ids_labels_sources_and_rows_in_study(script):

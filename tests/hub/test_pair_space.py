@@ -1,7 +1,7 @@
 """Tests of the Space for single pairs, whose bundled functions must agree with the library."""
 
 import asyncio
-import importlib.util
+import importlib
 import os
 import re
 import sys
@@ -53,11 +53,9 @@ def space(lexical_model, tmp_path_factory):
 @pytest.fixture(scope="module")
 def bundled_functions(space):
     """Load the module of bundled functions without unbag."""
-    spec = importlib.util.spec_from_file_location("unbag_words", space / "unbag_words.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["unbag_words"] = module
-    spec.loader.exec_module(module)
-    yield module
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(space)
+        yield importlib.import_module("unbag_words")
     del sys.modules["unbag_words"]
 
 

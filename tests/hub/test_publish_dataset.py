@@ -8,6 +8,7 @@ import pytest
 import yaml
 from huggingface_hub import HfApi
 
+from tests.factories import write_table
 from tests.fake_hub.faults import Fault
 from tests.fake_hub.fixtures import SHARED_HUB
 from tests.fork_server import PYTHON, wait_until
@@ -102,9 +103,8 @@ def test_card_describes_content_and_sources(published, commands, tmp_path):
 
 
 def test_user_data_requires_license_and_corpus_has_one(commands, tmp_path, capsys):
-    pairs = tmp_path / "mine.jsonl"
-    rows = [{"premise": "A man sleeps.", "hypothesis": "A man rests.", "label": "entailment"}]
-    pairs.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    row = {"premise": "A man sleeps.", "hypothesis": "A man rests.", "label": "entailment"}
+    pairs = write_table(tmp_path / "mine.jsonl", [row])
     own = ["publish", "dataset", "swapped", "--repo-id", "org/own", "--data", pairs]
     assert run(app, list(map(str, own))) == 1  # in this process, since the license is checked before any data
     assert "pass the license with `unbag publish dataset --license`" in capsys.readouterr().err
