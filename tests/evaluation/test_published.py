@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import unbag
-from tests.factories import run_unbag, write_pairs
+from tests.factories import run_unbag, write_pairs, write_table
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import build_requested_set
 from unbag.data.labels import LABELS
@@ -27,13 +27,8 @@ IDS = [LABELS.index(label) for label in GOLD]
 @pytest.fixture
 def data(tmp_path):
     """Write pairs to a file."""
-    path = tmp_path / "pairs.jsonl"
-    lines = [
-        json.dumps({"id": f"pair-{row}", "premise": p, "hypothesis": h, "label": label})
-        for row, (p, h, label) in enumerate(PAIRS)
-    ]
-    path.write_text("\n".join(lines))
-    return path
+    rows = [(f"pair-{row}", *pair) for row, pair in enumerate(PAIRS)]
+    return write_table(tmp_path / "pairs.jsonl", rows, ["id", "premise", "hypothesis", "label"])
 
 
 @pytest.fixture
@@ -180,13 +175,11 @@ def test_columns_of_scores_in_other_forms_are_those_probabilities(score, tmp_pat
     assert brier(build_columns(probs=texts), labels=LABELS) == pytest.approx(expected)
     logits = build_columns(label=IDS, predicted_label=IDS, predicted_scores=(log(rows) + 1).tolist())
     assert brier(logits) == pytest.approx(expected)
-    path = tmp_path / "nested.jsonl"
-    path.write_text(
-        "\n".join(
-            json.dumps({"id": f"pair-{row}", "output": {"probs": dict(zip(LABELS, each, strict=True))}})
-            for row, each in enumerate(rows)
-        )
-    )
+    nested = [
+        {"id": f"pair-{row}", "output": {"probs": dict(zip(LABELS, each, strict=True))}}
+        for row, each in enumerate(rows)
+    ]
+    path = write_table(tmp_path / "nested.jsonl", nested)
     assert brier(path) == pytest.approx(expected)
     # A single column is the probability, or the logit, of the first of two labels.
     assert brier(build_columns(p_entailment=[row[0] for row in rows])) == pytest.approx(expected)
@@ -279,12 +272,11 @@ def score_log(score, tmp_path):
     """Return a function that scores logged samples of lm-evaluation-harness, given as (row, fields)."""
 
     def score_log(samples):
-        path = tmp_path / "samples_task.jsonl"
         lines = [
             {"doc_id": row, "doc": {"premise": PAIRS[row][0], "hypothesis": PAIRS[row][1]}, **fields}
             for row, fields in samples
         ]
-        path.write_text("\n".join(map(json.dumps, lines)))
+        path = write_table(tmp_path / "samples_task.jsonl", lines)
         [result] = score(path)
         assert result.scores["accuracy"].value == pytest.approx(59 / 60), "the first answer is wrong"
         return result.model
@@ -367,8 +359,7 @@ def test_coverage_warning_depends_on_the_label():
 def test_score_command_compares_files_and_lists_other_sets(data, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name, predicted in (("right.csv", GOLD), ("constant.csv", ["neutral"] * N)):
-        lines = [f"pair-{row},{label}" for row, label in enumerate(predicted)]
-        (tmp_path / name).write_text("\n".join(["id,pred", *lines]))
+        write_table(tmp_path / name, [(f"pair-{row}", label) for row, label in enumerate(predicted)], ["id", "pred"])
     words = ["score", "right.csv", "constant.csv", "--data", data.name, "--no-lexical-baseline", "--output-dir", "out"]
     done = run_unbag(*words)
     assert done.exit_code == 0, done.output
@@ -382,7 +373,7 @@ def test_score_command_compares_files_and_lists_other_sets(data, tmp_path, monke
 
 def test_score_command_rejects_sets_that_need_other_rows(data, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "a.csv").write_text("\n".join(["id,pred", *(f"pair-{row},neutral" for row in range(N))]))
+    write_table(tmp_path / "a.csv", [(f"pair-{row}", "neutral") for row in range(N)], ["id", "pred"])
     done = run_unbag("score", "a.csv", "--data", data.name, "--set", "plain,swapped")
     assert done.exit_code == 1
     assert "predict the rows that `unbag build swapped` writes" in " ".join(done.output.split())

@@ -77,9 +77,7 @@ def pairs(tmp_path_factory):
 
 
 def write_pairs(path, rows):
-    columns = dict(zip(["id", "premise", "hypothesis", "label"], zip(*rows, strict=True), strict=True))
-    pq.write_table(pa.table(columns), path)
-    return path
+    return factories.write_table(path, rows, ["id", "premise", "hypothesis", "label"])
 
 
 def build_request(pairs, name="permuted", **options):

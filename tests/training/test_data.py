@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.factories import write_pairs, write_table
 from tests.fake_hub.client_process import runs_in
-from tests.training.conftest import write_pairs
 from unbag.challenge_sets.perturbations.augmentation import parse_pair_kind
 from unbag.data.sources import Example
 from unbag.training import augmented
@@ -27,11 +27,11 @@ from unbag.training.data import (
     shuffle_words,
 )
 
-ROWS = "premise,hypothesis,label\n" + "".join(
-    f"The person number {n} waits.,{hypothesis},{label}\n"
+ROWS = [
+    (f"The person number {n} waits.", hypothesis, label)
     for n in range(100)
     for hypothesis, label in (("Someone waits.", "entailment"), ("Someone runs.", "contradiction"), ("So?", "-"))
-)
+]
 COLUMNS = ("premise=first", "hypothesis=second", "label=gold")
 
 
@@ -43,9 +43,7 @@ def load_data(*corpora, **options):
 
 @pytest.fixture
 def rows(tmp_path):
-    path = tmp_path / "rows.csv"
-    path.write_text(ROWS)
-    return path
+    return write_pairs(tmp_path / "rows.csv", ROWS)
 
 
 def test_file_without_validation_data_holds_out_premises(rows):
@@ -77,15 +75,13 @@ def test_sampled_pairs_depend_only_on_seed_and_ids(rows):
 @pytest.fixture
 def two_label_pairs(tmp_path):
     """Return a file of pairs with two labels, and their three-way labels."""
-    path = tmp_path / "claims.jsonl"
     labels = ("supported", "unsupported")
     rows = [
         {"document": f"Door {n} is {('open', 'shut')[n % 2]}.", "claim": "The door is open.", "label": labels[n % 2]}
         | {"annotator_labels": [labels[n % 2], "unsupported"]}
         for n in range(40)
     ]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
+    return write_table(tmp_path / "claims.jsonl", rows)
 
 
 def test_two_labels_option_reads_not_entailment_as_neutral(rows, two_label_pairs):
@@ -115,11 +111,9 @@ def test_test_split_is_never_used_for_validation():
 @pytest.fixture
 def renamed_columns(tmp_path):
     """Return a file of pairs with other column names and another order of label ids."""
-    path = tmp_path / "renamed.csv"
     ids = {"contradiction": 0, "entailment": 1}
-    lines = [line.rsplit(",", 1) for line in ROWS.splitlines()[1:]]
-    path.write_text("first,second,gold\n" + "".join(f"{text},{ids[label]}\n" for text, label in lines if label in ids))
-    return path
+    rows = [(*texts, ids[label]) for *texts, label in ROWS if label in ids]
+    return write_table(tmp_path / "renamed.csv", rows, ["first", "second", "gold"])
 
 
 def test_named_columns_and_labels_give_same_pairs(rows, renamed_columns):
