@@ -97,6 +97,7 @@ def test_every_parameter_gets_gradient(name, options, is_mixed):
         ("kim", "hex", {}),
         ("diin", "finetune", {"word_order": "shuffled"}),
         ("s-tlstm", "max_entropy", {}),
+        *(pytest.param(name, "finetune", {}, marks=pytest.mark.nightly) for name in ("dan", "g-tlstm")),
     ],
 )
 def test_recipe_trains_model(name, recipe, options, pairs_path, tmp_path):  # noqa: F811

@@ -90,6 +90,12 @@ def test_detector_gold_is_refused_where_it_has_no_meaning(tmp_path):
     )
     with pytest.raises(ValueError, match="got not_contradiction, which may be either"):
         unbag.evaluate(verifier, "plain", data=str(data), output_dir=tmp_path / "plain")
+    data.write_text("premise,hypothesis,label\nA.,B.,entailment\nA.,C.,not_entailment\n")
+    detector = CallablePredictor(
+        predict, identity={"name": "detector"}, label_map=parse_label_map("contradiction,not_contradiction")
+    )
+    with pytest.raises(ValueError, match="got not_entailment, which may be either"):
+        unbag.evaluate(detector, "plain", data=str(data), output_dir=tmp_path / "mirrored")
     data.write_text("premise,hypothesis,label\nA.,B.,not_entailment\nA.,C.,not_contradiction\n")
     with pytest.raises(ValueError, match="expected one of entailment, not_entailment, as in the other rows"):
         unbag.evaluate(predict, "plain", data=str(data), output_dir=tmp_path / "mixed")
