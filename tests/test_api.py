@@ -158,10 +158,12 @@ def test_evaluate_ids_without_label_map_are_rejected_before_building(monkeypatch
         ({"device": "cpu"}, "device is for a Hub id or a folder or causal:ORG/LM; by_length is a function"),
         ({"corpus": "snli"}, "expected one source of pairs, got corpus and data"),
         ({"data": None, "labels": list(LABELS)}, "labels: expected data, got none; pass data, or omit labels"),
+        ({"data": None, "text": ["a.txt"], "labels": list(LABELS)}, "labels: expected data, got a text; omit labels"),
         ({"sets": "permute"}, "expected one of the challenge sets"),
         ({"sets": []}, r"sets: expected one or more of .*, got none"),
         ({"treshold": 0.5}, r"expected a model option, got 'treshold', did you mean 'threshold'\?"),
         ({"threshold": 1.5}, "expected a probability of entailment from 0 to 1, or break-even, got 1.5"),
+        ({"threshold": "high"}, "expected a probability of entailment from 0 to 1, or break-even, got 'high'"),
         ({"full": True}, "full: cannot be combined with sets"),
         ({"sets": None, "language": "English"}, "expected a language code such as .* got 'English'"),
         (

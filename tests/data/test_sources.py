@@ -279,6 +279,7 @@ def test_duplicate_column_is_rejected(tmp_path, ending):
         (["unsupported", "supported"], None, [ENTAILMENT, NOT]),
         (["0", "1"], TWO_WAY, [NOT, ENTAILMENT]),
         (["hallucinated", "faithful"], [f"hallucinated={NOT}", "faithful=entailment"], [ENTAILMENT, NOT]),
+        (["hallucinated", "faithful"], [NOT, "entailment"], [ENTAILMENT, NOT]),
         (["hallucinated", "faithful"], None, r"org/claims, the label names of 'label': .* --labels hallucinated=…,…"),
     ],
 )

@@ -57,6 +57,17 @@ def predict_from_order(premises, hypotheses):
     return array / array.sum(axis=1, keepdims=True)
 
 
+def test_baseline_that_cannot_be_fitted_is_left_out_with_warning(set_request, tmp_path, monkeypatch, caplog):
+    def fail(*_, **__):
+        raise ValueError("no pairs")
+
+    monkeypatch.setattr("unbag.evaluation.lexical_baseline.PAIRS", {"en": ("snli", 10, None)})
+    monkeypatch.setattr("unbag.evaluation.lexical_baseline.fit_or_load_lexical_model", fail)
+    [result] = evaluate_all([predict_from_order], [set_request], output_dir=tmp_path).results
+    assert "lexical_baseline" not in result.scores
+    assert "could not be fitted (no pairs); the skill scores of this run do not include it" in caplog.text
+
+
 def test_sampled_examples_do_not_depend_on_other_rows(set_request):
     few = build_requested_set(SetRequest("permuted", options=set_request.options, max_examples=7))
     more = build_requested_set(SetRequest("permuted", options=set_request.options, max_examples=20))

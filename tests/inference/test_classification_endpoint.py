@@ -101,6 +101,13 @@ def test_load_unsuitable_classifier_is_rejected(endpoint, route, classifier, opt
         connect(endpoint, route, **options)
 
 
+def test_other_number_of_outputs_than_before_is_rejected(endpoint):
+    predictor = connect(endpoint, "predict")
+    endpoint.classifier = ONE_OUTPUT
+    with pytest.raises(EndpointError, match="expected 3 outputs per pair, as for the first pairs, got a different"):
+        predictor.predict(PREMISES, HYPOTHESES)
+
+
 def test_load_label_map_resolves_generic_names(endpoint):
     endpoint.classifier.labels = GENERIC
     for names in ("012", GENERIC):

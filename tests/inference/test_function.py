@@ -58,6 +58,12 @@ def test_label_order_follows_label_map_and_is_in_identity(order):
         assert source == {"kind": "callable", "function": f"{__name__}:predict_with", **ordered, **code}
 
 
+def test_function_without_source_has_no_version():
+    names = {}
+    exec("def predict(premises, hypotheses): return ['neutral'] * len(premises)", names)
+    assert CallablePredictor(names["predict"]).version == {}
+
+
 def test_torch_tensors_are_accepted():
     torch = pytest.importorskip("torch", reason="needs unbag[models]")
     rows = torch.tensor([[0.25, 0.25, 0.5], [0.5, 0.25, 0.25], [0.0, 1.0, 0.0]])

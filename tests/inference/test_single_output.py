@@ -13,7 +13,7 @@ from tests.factories import BARE, write_pairs
 from tests.inference.fixtures import PAIRS, save_model_with_code
 from unbag import evaluate
 from unbag.data.labels import CONTRADICTION_OR_NOT, LABELS, TWO_WAY, LabelError
-from unbag.data.predictions import SetPredictions
+from unbag.data.predictions import SetPredictions, scatter_predictions
 from unbag.inference import single_output
 from unbag.inference.predictor import ModelError
 from unbag.inference.transformer import TransformerPredictor
@@ -93,6 +93,10 @@ def test_break_even_predicts_as_many_as_labelled():
     ranked, said, cutoff = single_output.apply_threshold(answers, [0, 1, 0, 2], "break-even")
     assert ranked.predicted.tolist() == [0, 0, 1, 1]
     assert cutoff == pytest.approx(np.log(0.6 / 0.4), abs=1e-6)
+    assert single_output.predict_by_cutoff(answers, cutoff).predicted.tolist() == [0, 0, 1, 1]
+    of_six = scatter_predictions(ranked, np.array([True, False, True, True, False, True]))
+    assert of_six.predicted[~of_six.unanswered].tolist() == [0, 0, 1, 1]
+    assert of_six.unanswered.tolist() == [False, True, False, False, True, False]
     assert said == {"auc": 0.75, "threshold": 0.6, "n_predicted_entailed": 2, "pairs": 4}
     same, said, _ = single_output.apply_threshold(answers, [0, 1, 0, 2], 0.5)
     assert same.predicted.tolist() == answers.predicted.tolist()

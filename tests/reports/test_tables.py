@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from tests.factories import ROWS, build_result, run_unbag, write_run
+from tests.factories import ROWS, build_result, render, run_unbag, write_run
 from unbag import challenge_sets
 from unbag.challenge_sets.base import SKILL, VERIFICATION, VERIFIER
 from unbag.challenge_sets.results import Result
@@ -281,6 +281,16 @@ def test_threshold_sentences_are_complete(row, sentence):
     made = build_verified_result()
     made.scores[VERIFICATION]["safe_thresholds"] = [{"target": 0.05, "needed": 59, "available": 120, **row}]
     assert verifier.describe_thresholds(made) == [f"At most 5 % false entailments{sentence}"]
+
+
+def test_several_verifiers_are_compared_by_auroc_and_recall():
+    made = [build_verified_result("sharp"), build_verified_result("dull", noise=0.5)]
+    text = render(verifier.build_verifier_comparison(made))
+    assert "Unchanged pairs: recall with at most 5 % false positives (95 % confidence)" in " ".join(text.split())
+    assert f"{made[1].scores[VERIFICATION]['auroc'].value:.3f}" in text
+    assert verifier.build_verifier_comparison(made[:1]) is None
+    labels_only = [build_verified_result(name, has_probabilities=False) for name in ("sharp", "dull")]
+    assert verifier.build_verifier_comparison(labels_only) is None
 
 
 @pytest.fixture

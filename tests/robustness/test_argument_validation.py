@@ -112,6 +112,10 @@ evaluate org/model majority --sets plain --data PAIRS --train-data nope
 evaluate org/model --data PAIRS --sets plain --dtype float8
 evaluate causal:org/model --data PAIRS --sets plain --num-fewshot 2
 evaluate endpoint:m --data PAIRS --sets plain --base-url http://127.0.0.1:9/v1 --concurrency 0
+evaluate endpoint:m --data PAIRS --sets plain --base-url http://127.0.0.1:9/v1 --no-cache --shard 0/2
+evaluate org/model --data PAIRS --sets plain --shard 0/2 --predictions-csv predictions.csv
+evaluate org/model --text PAIRS --sets negation --language nl
+evaluate EMPTY --data PAIRS --sets plain
 evaluate org/model --config nowhere.yaml
 score PREDICTIONS --set nowhere.parquet
 check org/model --data PAIRS --min plain:nope=.1
@@ -131,6 +135,7 @@ train finetune --model org/model --output-dir out --resume-from-checkpoint ./now
 train max-entropy --model org/model --output-dir out --alpha 0
 train rearranged --model org/model --output-dir out --rearranged-by ./nowhere
 publish dataset plain --repo-id org --corpus snli --license mit
+publish dataset plain --repo-id or,g --data PAIRS --license mit
 publish results nowhere --repo-id org/name --sets-org org
 """.strip().splitlines()
 
