@@ -371,9 +371,13 @@ def test_score_command_compares_files_and_lists_other_sets(data, tmp_path, monke
     assert {each["better"] for each in compared["differences"] if each["quantity"] == "accuracy"} == {"A"}
 
 
-def test_score_command_rejects_sets_that_need_other_rows(data, tmp_path, monkeypatch):
+def test_score_command_rejects_invalid_options_and_sets_that_need_other_rows(data, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_table(tmp_path / "a.csv", [(f"pair-{row}", "neutral") for row in range(N)], ["id", "pred"])
+    done = run_unbag("score", "a.csv", "--data", data.name, "--set", "plain,swapped", "--language", "English")
+    assert done.exit_code == 2
+    assert "expected a language code such as" in done.output
+    assert not (tmp_path / "runs").exists()
     done = run_unbag("score", "a.csv", "--data", data.name, "--set", "plain,swapped")
     assert done.exit_code == 1
     assert "predict the rows that `unbag build swapped` writes" in " ".join(done.output.split())

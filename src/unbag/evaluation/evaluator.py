@@ -49,7 +49,7 @@ from unbag.inference.runner import Shard, predict_rows, predict_shard
 from unbag.inference.single_output import build_labels_only_message
 from unbag.utils import parallel
 from unbag.utils.errors import UserCodeError
-from unbag.utils.options import OptionError, parse_options
+from unbag.utils.options import parse_options
 from unbag.utils.safe_io import validate_writable
 
 if TYPE_CHECKING:
@@ -326,8 +326,6 @@ def _validate_requests(
             if isinstance(request, SetRequest) and not Path(create_validated_builder(request).cache_dir).is_dir():
                 to_build.append(request)
             valid.append(request)
-        except OptionError:
-            raise  # an invalid option is a mistake of the user, not a reason to skip every set
         except Exception as error:
             failures.add(request.name, error)
     return valid, to_build

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from unbag.challenge_sets.failures import EvaluationFailure
+from unbag.utils.options import OptionError
 from unbag.utils.progress import OnProgress
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ class EvaluationOutcome:
 class FailureLog:
     """Log of the failed and skipped challenge sets of a run.
 
-    With `keep_going`, the run continues after a failure; otherwise the first failure is raised.
+    With `keep_going`, the run continues after a failure; otherwise the first failure is raised. An invalid option is
+    always raised, since it is a mistake of the user that would skip every set.
     """
 
     def __init__(
@@ -61,7 +63,7 @@ class FailureLog:
 
     def add(self, name: str, error: Exception, model: str | None = None) -> None:
         """Record the failure of a set. Without a model, the set could not be built."""
-        if not self._keep_going:
+        if not self._keep_going or isinstance(error, OptionError):
             raise error
         logger.debug("%s", name, exc_info=error)
         self.failures.append(EvaluationFailure(name, error, model))
