@@ -148,12 +148,10 @@ class ForkServer:
     def ask(self, **request: Any) -> Any:
         """Send a request to the server process."""
         if self._pipes is None:
-            # `evaluate` adds its folder of downloaded modules to sys.path, which differs between processes.
-            path = [entry for entry in sys.path if not (Path(entry) / "evaluate_modules").is_dir()]
             process = subprocess.Popen(
                 [sys.executable, "-m", "tests.fork_server", *_WARM],
                 cwd=_ROOT,
-                env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(path)},
+                env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(list_import_path())},
                 stdin=subprocess.PIPE,  # closes when this process ends for any reason
                 stdout=subprocess.PIPE,
                 text=True,
@@ -166,6 +164,11 @@ class ForkServer:
         there.write(json.dumps(request) + "\n")
         there.flush()
         return json.loads(back.readline())
+
+
+def list_import_path() -> list[str]:
+    """List sys.path without the folder of modules that `evaluate` downloaded, which differs between processes."""
+    return [entry for entry in sys.path if not (Path(entry) / "evaluate_modules").is_dir()]
 
 
 def _get_client_environment(environment: Mapping[str, str]) -> tuple[str | None, ...]:

@@ -21,10 +21,11 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
-from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.fork_server import list_import_path
 
 # Ends a test that hangs, and with it all later tests of the process. Longer than any test takes on a busy machine, and
 # less than the `faulthandler_timeout` of pytest, so that the stack of this process is printed.
@@ -71,9 +72,7 @@ def runs_in(client_fixture: str) -> Callable[[Callable[..., None]], Callable[...
 def _replace_environment(environment: Mapping[str, str]) -> None:
     os.environ.clear()
     os.environ.update(environment)
-    # `evaluate` adds its folder of downloaded modules to sys.path, which the client process receives. Without this
-    # line, modules downloaded in the client process would be imported from the wrong folder.
-    sys.path[:] = [entry for entry in sys.path if not (Path(entry) / "evaluate_modules").is_dir()]
+    sys.path[:] = list_import_path()  # the client process receives the path of the test process
 
 
 def _call(module: str, name: str, arguments: Mapping[str, Any]) -> str | None:
