@@ -87,8 +87,9 @@ class EndpointRoute:
             return PairOutputs(("",), (float(item["score"]),))
         values = tuple(map(float, item["probs"]))
         names = [""] * len(values)
-        if values.count(max(values)) == 1:  # otherwise, the label may be that of any of the likeliest outputs
-            names[values.index(max(values))] = str(item["label"] or "")
+        likeliest = max(values)
+        if values.count(likeliest) == 1:  # otherwise, the label may be that of any of the likeliest outputs
+            names[values.index(likeliest)] = str(item["label"] or "")
         return PairOutputs(tuple(names), values)
 
 
