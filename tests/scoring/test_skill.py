@@ -5,7 +5,6 @@ from scipy import stats
 from unbag.scoring.intervals import compute_widening_factor
 from unbag.scoring.skill import MIN_LABEL_ROWS, RowScores, skill_score
 
-RNG = np.random.default_rng(0)
 GOLD = np.repeat([0, 1, 2], [300, 150, 2_550])  # as imbalanced as Breaking NLI
 N = len(GOLD)
 
