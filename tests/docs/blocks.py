@@ -18,8 +18,9 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 CARDS = [card for folder in ("dataset_scripts", "metrics") for card in sorted((ROOT / folder).glob("*/README.md"))]
 PAGES = [
-    ROOT / "README.md",
-    *sorted(page for page in DOCS.rglob("*.md") if page.relative_to(DOCS).parts[0] not in ("_build", "home")),
+    *(ROOT / "README.md", *sorted(DOCS.glob("*.md"))),
+    # Not the folders with copies of other pages, which Sphinx writes.
+    *(page for name in ("guides", "concepts", "studies", "reference") for page in sorted((DOCS / name).rglob("*.md"))),
     *CARDS,
     *(ROOT / name for name in ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")),
     *sorted((ROOT / "skills").rglob("*.md")),
